@@ -1,0 +1,10 @@
+"""The formula: a published config goes in, the bytes its cache takes come out.
+
+Standard library and ``kvdocs.units`` only, so the same code can run anywhere Python runs.
+"""
+
+from kvdocs.formula.architectures import layout_of
+from kvdocs.formula.config import ConfigError, parse_config
+from kvdocs.formula.layout import CacheLayout, crossover, dtype_name
+
+__all__ = ["CacheLayout", "ConfigError", "crossover", "dtype_name", "layout_of", "parse_config"]

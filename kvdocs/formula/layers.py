@@ -1,0 +1,102 @@
+"""What ONE layer keeps for ONE sequence.
+
+In: sizes from the config. Out: elements and bytes for a number of tokens, and the product they
+come from as text. A layer that keeps something else is one more small class here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class Layer:
+    """What every kind of layer answers. Sizes are counted in elements, not bytes."""
+
+    kind: ClassVar[str]
+    noun: ClassVar[str] = "layer"
+    window: int | None = None
+
+    @property
+    def elements_per_token(self) -> int:
+        """Elements one token adds while it is kept."""
+        raise NotImplementedError
+
+    def terms(self, count: int) -> list[str]:
+        """The product for ``count`` such layers and one token, in the article's order."""
+        raise NotImplementedError
+
+    def tokens_kept(self, tokens: int) -> int:
+        """How many of ``tokens`` tokens the layer still holds."""
+        return tokens if self.window is None else min(tokens, self.window)
+
+    def bytes(self, tokens: int, element_bytes: int) -> int:
+        """Bytes held after ``tokens`` tokens, at ``element_bytes`` bytes an element."""
+        return self.elements_per_token * self.tokens_kept(tokens) * element_bytes
+
+
+@dataclass(frozen=True)
+class FullAttention(Layer):
+    """K and V of every token: kv_heads × (k_dim + v_dim) × T.
+
+    >>> FullAttention(kv_heads=4, k_dim=128, v_dim=128).bytes(tokens=1, element_bytes=2)
+    2048
+    """
+
+    kind: ClassVar[str] = "full"
+    kv_heads: int
+    k_dim: int
+    v_dim: int
+
+    @property
+    def elements_per_token(self) -> int:
+        return self.kv_heads * (self.k_dim + self.v_dim)
+
+    def terms(self, count: int) -> list[str]:
+        layers, heads = plural(count, self.noun), plural(self.kv_heads, "KV head")
+        if self.k_dim == self.v_dim:
+            return ["2 (K and V)", layers, heads, f"{self.k_dim} head_dim"]
+        return [layers, heads, f"({self.k_dim} k_dim + {self.v_dim} v_dim)"]
+
+
+@dataclass(frozen=True)
+class SlidingWindow(FullAttention):
+    """K and V of the last ``window`` tokens: kv_heads × (k_dim + v_dim) × min(T, window).
+
+    >>> SlidingWindow(kv_heads=8, k_dim=64, v_dim=64, window=128).bytes(4096, element_bytes=2)
+    262144
+    """
+
+    kind: ClassVar[str] = "window"
+    noun: ClassVar[str] = "sliding layer"
+    window: int
+
+
+@dataclass(frozen=True)
+class Latent(Layer):
+    """One compressed vector for all heads, and one rotary key: (kv_lora_rank + rope_dim) × T.
+
+    No factor 2 and no heads: K and V are computed from the same latent when they are needed.
+
+    >>> Latent(kv_lora_rank=512, rope_dim=64).bytes(tokens=1, element_bytes=2)
+    1152
+    """
+
+    kind: ClassVar[str] = "latent"
+    kv_lora_rank: int
+    rope_dim: int
+
+    @property
+    def elements_per_token(self) -> int:
+        return self.kv_lora_rank + self.rope_dim
+
+    def terms(self, count: int) -> list[str]:
+        return [plural(count, self.noun), f"({self.kv_lora_rank} latent + {self.rope_dim} rope)"]
+
+
+def plural(count: int, noun: str) -> str:
+    """
+    >>> plural(1, "KV head"), plural(28, "layer")
+    ('1 KV head', '28 layers')
+    """
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
