@@ -1,0 +1,42 @@
+# make site   build the guide into site/          make test      check everything
+# make serve  the guide with reload               make test-gpu  the CUDA suite
+# make bench  timings, as ratios
+
+PYTHON ?= python3
+BIN := .venv/bin
+export NO_MKDOCS_2_WARNING := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: site serve test test-gpu bench clean
+
+site: .venv/site.ok
+	$(BIN)/python -m kvdocs.site.build
+
+serve: .venv/site.ok
+	$(BIN)/python -m mkdocs serve
+
+test: .venv/test.ok
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	KVDOCS_HUB=snapshot $(BIN)/python -m kvdocs.site.build
+	KVDOCS_HUB=snapshot $(BIN)/python -m pytest
+
+test-gpu: .venv/test.ok
+	$(BIN)/python -m pytest -m gpu tests/gpu
+
+bench: .venv/test.ok
+	$(BIN)/python -m tests.bench
+
+clean:
+	rm -rf .venv site
+
+.venv/site.ok: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("kvdocs needs Python 3.11 or newer: make PYTHON=python3.12 …" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c requirements.lock -e ".[site]"
+	@touch $@
+
+.venv/test.ok: .venv/site.ok
+	$(BIN)/python -m pip install --quiet -c requirements.lock -e ".[test]"
+	@touch $@

@@ -1,0 +1,5 @@
+"""``python -m kvdocs`` is the command ``kvdocs``."""
+
+from kvdocs.cli import main
+
+raise SystemExit(main())

@@ -1,0 +1,108 @@
+"""The command line: arguments in, an answer on standard output and an exit status out.
+
+Status 0 is an answer, 1 a check that failed or something that does not fit, 2 bad input. Errors
+are one paragraph on standard error. Each command imports only what it needs, when it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from kvdocs import __version__
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    args = _parser().parse_args(argv)
+    try:
+        return args.run(args)
+    except ValueError as error:  # ConfigError, LookupFailed: what was wrong and what to do next
+        print(f"kvdocs {args.command}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader of our output has gone, e.g. `kvdocs … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="kvdocs", description="How much memory a language model's KV cache takes, exactly."
+    )
+    parser.add_argument("--version", action="version", version=f"kvdocs {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    cost = commands.add_parser("cost", help="bytes one sequence's cache takes, with the derivation")
+    _add_model(cost)
+    cost.add_argument("--tokens", type=_tokens, default=4096, help="sequence length (4096)")
+    cost.add_argument(
+        "--kv-dtype", default="bfloat16", help="cache dtype: bfloat16 (default), fp8, float32 …"
+    )
+    cost.set_defaults(run=_cost)
+
+    measure = commands.add_parser("measure", help="hold the formula against a real cache")
+    _add_model(measure)
+    measure.add_argument("--tokens", type=_tokens, default=64, help="prompt length (64)")
+    measure.add_argument("--device", choices=("meta", "cpu", "cuda"), default="meta")
+    measure.set_defaults(run=_measure)
+
+    numbers = commands.add_parser("numbers", help="check or fix every number stated in the pages")
+    numbers.add_argument("action", choices=("check", "fix"))
+    numbers.add_argument("paths", nargs="*", default=["docs"], help="pages or folders (docs)")
+    numbers.set_defaults(run=_numbers)
+
+    defaults = commands.add_parser("defaults", help="class defaults against transformers")
+    defaults.add_argument("action", choices=("check", "update"))
+    defaults.set_defaults(run=_defaults)
+
+    snapshot = commands.add_parser("snapshot", help="the embedded configs against the live Hub")
+    snapshot.add_argument("action", choices=("check", "update"))
+    snapshot.add_argument("models", nargs="*", metavar="MODEL", help="Hub ids (default: all)")
+    snapshot.set_defaults(run=_snapshot)
+    return parser
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "model", metavar="MODEL", help="a Hub id, a path to a config.json, or - for standard input"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+
+
+def _tokens(text: str) -> int:
+    digits = text.replace(",", "").replace("_", "")
+    if not digits.isdecimal() or not 1 <= int(digits) <= 10**12:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens, such as 4096")
+    return int(digits)
+
+
+def _cost(args: argparse.Namespace) -> int:
+    from kvdocs.cost import run
+
+    return run(args)
+
+
+def _measure(args: argparse.Namespace) -> int:
+    from kvdocs.evidence.measure import run
+
+    return run(args)
+
+
+def _numbers(args: argparse.Namespace) -> int:
+    from kvdocs.site.numbers import run
+
+    return run(args)
+
+
+def _defaults(args: argparse.Namespace) -> int:
+    from kvdocs.evidence.defaults import run
+
+    return run(args)
+
+
+def _snapshot(args: argparse.Namespace) -> int:
+    from kvdocs.facts.refresh import run
+
+    return run(args)

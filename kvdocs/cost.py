@@ -1,0 +1,96 @@
+"""``kvdocs cost``: what one sequence's cache takes, as a table for people or as JSON.
+
+In: a model, a length, a cache dtype. Out: an ``answer`` whose keys are stable, and its rendering.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from kvdocs.evidence.records import known_by
+from kvdocs.facts.hub import find
+from kvdocs.facts.models import Model
+from kvdocs.formula import crossover, dtype_name
+from kvdocs.formula.layout import DTYPE_BYTES, Group
+from kvdocs.units import binary, exact
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer ``kvdocs cost``; raises what ``find`` and the formula raise."""
+    dtype = dtype_name(args.kv_dtype)
+    model = find(args.model)
+    found = answer(model, args.tokens, dtype)
+    print(json.dumps(found, indent=2) if args.json else table(model, found))
+    return 0
+
+
+def answer(model: Model, tokens: int, dtype: str) -> dict[str, Any]:
+    """The answer under its documented keys; sizes in bytes.
+
+    ``bytes_per_token`` is what the next token adds at this length. In ``layers`` the bytes are of
+    ONE layer, and its token bytes count up to ``window`` tokens.
+
+    Raises:
+        ConfigError: no rule for the model, or a field without a usable value.
+    """
+    layout = model.layout
+    return {
+        "model": model.id,
+        "model_type": model.config["model_type"],
+        "source": {
+            "kind": model.source.kind,
+            "revision": model.source.revision,
+            "retrieved": model.source.retrieved,
+        },
+        "kv_dtype": dtype,
+        "tokens": tokens,
+        "bytes": layout.bytes(tokens, dtype),
+        "bytes_per_token": layout.slope(tokens, dtype),
+        "constant_bytes": layout.constant_bytes(dtype),
+        "layers": [_layer(group, DTYPE_BYTES[dtype]) for group in layout.groups()],
+        "weights_bytes": model.weights.bytes if model.weights else None,
+        "known_by": known_by(model.config["model_type"], model.id),
+    }
+
+
+def table(model: Model, found: dict[str, Any]) -> str:
+    """The answer for people, with the derivation."""
+    tokens, dtype = found["tokens"], found["kv_dtype"]
+    lines = [
+        f"{model.id} ({found['model_type']}), {model.source}",
+        f"one sequence of {tokens:,} tokens, cache in {dtype}",
+        "",
+        *(f"  {line}" for line in model.layout.derivation(tokens, dtype)),
+        "",
+        _row("cache", found["bytes"]),
+        _row("next token", found["bytes_per_token"]),
+    ]
+    if model.weights:
+        count = crossover(model.weights.bytes, found["bytes"])
+        lines.append(_row("weights", model.weights.bytes) + f"  ({model.weights.kind})")
+        lines.append(f"  {count:,} such sequences hold more than the weights")
+    lines.append(f"  known by: {KNOWN_BY[found['known_by']]}")
+    return "\n".join(lines)
+
+
+KNOWN_BY = {
+    "measured": "measured; the formula equals the cache transformers allocates, byte for byte",
+    "engine": "an engine's own accounting agrees with the formula",
+    "unverified": "unverified; the formula follows the config class, no cache was measured",
+}
+
+
+def _layer(group: Group, element_bytes: int) -> dict[str, Any]:
+    return {
+        "kind": group.layer.kind,
+        "count": group.count,
+        "bytes_per_token": group.layer.elements_per_token * element_bytes,
+        "window": group.layer.window,
+        "constant_bytes": group.layer.bytes(0, element_bytes),
+    }
+
+
+def _row(name: str, count: int) -> str:
+    return f"  {name:<12}{binary(count):>10}  {exact(count):>24}"

@@ -1,0 +1,82 @@
+"""The MkDocs adapter: it only calls the modules beside it at the right moments of a build.
+
+Before anything is written, every page is checked; one problem stops the build and all are listed.
+Then stated numbers are rendered, downloads added, and ``build.json`` says what was built from what.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from kvdocs.site import fences, numbers, popover, tables
+from kvdocs.site.pages import pages
+from kvdocs.site.scope import scope, site_catalogue
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Fix the date that ends up in files, so that the same inputs give the same bytes."""
+    newest = max(model.source.retrieved or "1970-01-01" for model in site_catalogue().models)
+    moment = datetime.fromisoformat(newest).replace(tzinfo=UTC)
+    os.environ.setdefault("SOURCE_DATE_EPOCH", str(int(moment.timestamp())))
+    return config
+
+
+def on_pre_build(config: MkDocsConfig) -> None:
+    """Check every page; raise with all problems, each with file and line."""
+    found = [p for path in _sources(config) for p in numbers.check_page(path, scope())]
+    if found:
+        lines = "\n".join(f"  {problem}" for problem in found)
+        raise PluginError(f"{len(found)} problems in the pages:\n{lines}")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the downloads and the build's own record."""
+    rows, _ = tables.computed_and_refused(site_catalogue().models)
+    generated = {
+        "models.csv": tables.as_csv(rows),
+        "models.json": tables.as_json(rows),
+        "build.json": json.dumps(_record(config), indent=1) + "\n",
+    }
+    for name, content in generated.items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Turn the links behind stated numbers into numbers with their explanation."""
+    path = _relative(Path(page.file.abs_src_path or page.file.src_path))
+
+    def lookup(kind: str, text: str, expression: str) -> numbers.Checked:
+        return numbers.check(numbers.Stated(path, 0, 0, 0, text, kind, expression), scope())
+
+    if "exec=" in html:
+        raise PluginError(f"{path}: an executed block did not run; check its options")
+    return popover.render(html, lookup)
+
+
+def _sources(config: MkDocsConfig) -> list[Path]:
+    return [_relative(path) for path in pages([Path(config.docs_dir)])]
+
+
+def _relative(path: Path) -> Path:
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def _record(config: MkDocsConfig) -> dict[str, object]:
+    sources = _sources(config)
+    return {
+        "pages": len(sources),
+        "blocks_run": sum(fences.count(path.read_text(encoding="utf-8")) for path in sources),
+        "numbers_checked": sum(len(numbers.find(path)) for path in sources),
+        "models": len(site_catalogue().models),
+        "configs_from": site_catalogue().source,
+    }

@@ -1,0 +1,77 @@
+"""How a stated number looks on the page: the number, and on demand how it was got.
+
+In: the HTML of a page in which stated numbers are links. Out: the same HTML with each as a button
+and a native popover (no script needed).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html import escape, unescape
+from itertools import count
+
+from kvdocs.site.numbers import KINDS, Checked
+from kvdocs.units import Literal, exact
+
+_ANCHOR = re.compile(
+    rf'<a href="(?P<kind>{"|".join(KINDS)}):" title="(?P<expression>[^"]*)">(?P<text>[^<]*)</a>'
+)
+CSS_KIND = {"kv": "computed"}
+
+
+def render(html: str, lookup: Callable[[str, str, str], Checked]) -> str:
+    """The page with every stated number rendered.
+
+    ``lookup(kind, text, expression)`` gives the checked number.
+
+    Raises:
+        ValueError: a link with one of the schemes is left, which no reader could follow.
+    """
+    numbers = count(1)
+
+    def widget(match: re.Match[str]) -> str:
+        text, expression = unescape(match["text"]), unescape(match["expression"])
+        return _widget(lookup(match["kind"], text, expression), next(numbers))
+
+    rendered = _ANCHOR.sub(widget, html)
+    if left := re.search(rf'href="(?:{"|".join(KINDS)}):[^>]*>', rendered):
+        raise ValueError(f"a stated number could not be rendered: {left[0]}")
+    return rendered
+
+
+def _widget(checked: Checked, number: int) -> str:
+    stated = checked.stated
+    name = f"kv-{number}"
+    css = CSS_KIND.get(stated.kind, stated.kind)
+    return (
+        f'<span class="kv"><button type="button" class="kv-number kv-{css}" popovertarget="{name}">'
+        f'{escape(stated.text)}</button><span popover="auto" id="{name}" class="kv-pop" role="note" '
+        f"data-search-exclude>{_explanation(checked)}</span></span>"
+    )
+
+
+def _explanation(checked: Checked) -> str:
+    stated, answer = checked.stated, checked.answer
+    if answer is None:
+        raise ValueError(f"{stated.text!r} was not checked")
+    head = f'<span class="kv-pop-kind">{KINDS[stated.kind]}</span>'
+    if value := exact_value(checked):
+        head += f' <span class="kv-pop-exact">{escape(value)}</span>'
+    parts = [f'<span class="kv-pop-head">{head}</span>']
+    parts += [f'<span class="kv-pop-how">{escape(line)}</span>' for line in answer.how]
+    if stated.kind in ("kv", "cited", "measured"):
+        parts.append(f'<code class="kv-pop-expr">{escape(stated.expression)}</code>')
+    parts += [f'<span class="kv-pop-source">{escape(line)}</span>' for line in answer.sources]
+    return "".join(parts)
+
+
+def exact_value(checked: Checked) -> str:
+    """The value with every digit it has: bytes in full, a ratio to six places, text as it is."""
+    value = checked.answer.value if checked.answer else ""
+    if isinstance(value, str):
+        return "" if checked.stated.kind in ("judgement", "illustration") else value
+    unit = Literal.parse(checked.stated.text)
+    if value != int(value):
+        return Literal.parse("0.000000").rewrite(value)
+    return exact(int(value)) if unit.scale > 1 or unit.unit in ("byte", "bytes") else f"{int(value):,}"

@@ -1,0 +1,30 @@
+"""What the names in stated numbers stand for: the catalogue, the claims, the GPUs, the records."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from kvdocs.evidence.records import FOLDER
+from kvdocs.facts.catalogue import Catalogue, catalogue
+from kvdocs.facts.claims import load_claims, load_gpus
+from kvdocs.site.expressions import Scope, names
+
+
+@cache
+def site_catalogue() -> Catalogue:
+    """All models of the site, looked up once per process."""
+    return catalogue()
+
+
+@cache
+def scope() -> Scope:
+    """The names and what they stand for, made once per process."""
+    models = site_catalogue().models
+    return Scope(names(models), load_claims(), load_gpus(), _records())
+
+
+def _records() -> dict[str, Any]:
+    files = sorted(FOLDER.glob("*.json"))
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}

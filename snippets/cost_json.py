@@ -1,0 +1,11 @@
+"""What `kvdocs cost google/gemma-3-4b-it --tokens 2048 --json` prints."""
+
+import json
+
+from kvdocs.cost import answer
+from kvdocs.facts.snapshot import load
+
+model = load("google/gemma-3-4b-it")
+print("```json")
+print(json.dumps(answer(model, tokens=2048, dtype="bfloat16"), indent=2))
+print("```")

@@ -1,0 +1,9 @@
+"""Two messages of vLLM that mean: the cache has no room for one request of full length."""
+
+from kvdocs.facts.claims import load_claims
+
+claims = load_claims()
+
+for key in ("vllm.startup_error.text", "vllm.startup_error.v0_text"):
+    claim = claims[key]
+    print(f"```text title=\"{claim.version}\"\n{claim.value}\n```\n")
