@@ -4,6 +4,6 @@ from kvdocs.facts.claims import load_claims
 
 claims = load_claims()
 
-for key in ("vllm.startup_error.text", "vllm.startup_error.v0_text"):
+for key in ("vllm.startup_error.text", "vllm.startup_error.old_text"):
     claim = claims[key]
-    print(f"```text title=\"{claim.version}\"\n{claim.value}\n```\n")
+    print(f'```text title="{claim.version}"\n{claim.value}\n```\n')

@@ -15,65 +15,92 @@ import sys
 from pathlib import Path
 
 from kvdocs.facts import snapshot
-from kvdocs.facts.models import Model, Source
+from kvdocs.facts.models import LARGEST_CONFIG, LookupFailed, Model, Source, check_id
 from kvdocs.formula import parse_config
 
-LARGEST_CONFIG = 5_000_000  # bytes; the largest published config.json is far below
-
-
-class LookupFailed(ValueError):
-    """No config could be had; the message says from where and what to do next."""
+MODES = ("auto", "live", "snapshot")
+AUTO_SECONDS = 5.0  # what the Hub gets in all before the snapshot stands in
+LIVE_SECONDS = 30.0  # what it gets where nothing can stand in
 
 
 def find(name: str) -> Model:
     """The model named by a Hub id, a path to a config.json, or ``-`` for standard input.
 
     Raises:
-        LookupFailed: there is no such file or model, or it cannot be read.
+        LookupFailed: there is no such file or model, it cannot be read, or KVDOCS_HUB is misspelt.
         ConfigError: what is there is no config.
     """
     if name == "-":
-        return _from_text(sys.stdin.buffer.read(LARGEST_CONFIG + 1), "standard input")
+        return _from_bytes(sys.stdin.buffer.read(LARGEST_CONFIG + 1), "standard input")
     if _is_path(name):
-        return _from_file(Path(name))
-    mode = os.environ.get("KVDOCS_HUB", "")
-    if mode in ("", "snapshot"):
-        if model := snapshot.load(name):
-            return model
-    if mode == "snapshot":
-        raise LookupFailed(f"{name} is not in the snapshot. Unset KVDOCS_HUB to ask the Hub.")
-    return _from_hub(name, mode)
+        return _from_file(Path(os.path.expanduser(name)))
+    check_id(name)
+    return _from_hub(name, mode())
+
+
+def mode() -> str:
+    """What ``KVDOCS_HUB`` says; empty where it is not set.
+
+    Raises:
+        LookupFailed: it is set to anything else than a mode.
+    """
+    value = os.environ.get("KVDOCS_HUB", "")
+    if value and value not in MODES:
+        remedy = "Set it to auto, live or snapshot, or unset it"
+        raise LookupFailed("KVDOCS_HUB", f"{value!r} is not one of its values", remedy)
+    return value
+
+
+def seconds(chosen: str) -> float:
+    """How long the Hub is given in all, in the mode ``chosen``."""
+    return AUTO_SECONDS if chosen == "auto" else LIVE_SECONDS
+
+
+def _from_hub(name: str, chosen: str) -> Model:
+    known = None if chosen == "live" else snapshot.load(name)
+    if known and chosen != "auto":
+        return known
+    if chosen == "snapshot":
+        remedy = "Unset KVDOCS_HUB to ask the Hub"
+        raise LookupFailed(name, "it is not in the snapshot", remedy)
+    from kvdocs.facts import live  # sockets and threads, which no other answer needs
+
+    try:
+        return live.fetch(name, seconds(chosen))
+    except LookupFailed as error:
+        if known:
+            return known.standing_in(error.reason)
+        if chosen == "live":
+            raise
+        reason = f"it is not in the snapshot, and {error.reason}"
+        raise LookupFailed(name, reason, error.remedy) from None
 
 
 def _is_path(name: str) -> bool:
-    return name.endswith(".json") or name.startswith((".", "/", "~")) or Path(name).exists()
+    return name.endswith(".json") or name.startswith((".", "/", "~")) or os.path.exists(name)
 
 
 def _from_file(path: Path) -> Model:
-    path = path.expanduser()
-    if path.is_dir():
-        path /= "config.json"
     try:
+        if path.is_dir():
+            path /= "config.json"
         with path.open("rb") as file:
-            return _from_text(file.read(LARGEST_CONFIG + 1), str(path))
+            data = file.read(LARGEST_CONFIG + 1)
     except OSError as error:
+        remedy = (
+            "Pass a Hub id such as Qwen/Qwen2.5-7B-Instruct, a path to a config.json, "
+            "or - for standard input"
+        )
         reason = error.strerror or type(error).__name__
-        raise LookupFailed(
-            f"{path}: {reason}. Pass a Hub id such as Qwen/Qwen2.5-7B-Instruct, "
-            "a path to a config.json, or - for standard input."
-        ) from None
+        raise LookupFailed(str(path), reason, remedy) from None
+    return _from_bytes(data, str(path))
 
 
-def _from_text(data: bytes, source: str) -> Model:
+def _from_bytes(data: bytes, source: str) -> Model:
     if len(data) > LARGEST_CONFIG:
-        raise LookupFailed(f"{source}: more than {LARGEST_CONFIG:,} bytes, so no config.json.")
+        raise LookupFailed(source, f"more than {LARGEST_CONFIG:,} bytes, so no config.json")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise LookupFailed(f"{source}: not UTF-8 text, so no config.json.") from None
-    config = parse_config(text, source)
-    return Model(source, config, Source("file", detail=source))
-
-
-def _from_hub(name: str, mode: str) -> Model:
-    raise LookupFailed(f"{name} is not in the snapshot.")
+        raise LookupFailed(source, "not UTF-8 text, so no config.json") from None
+    return Model(source, parse_config(text, source), Source("file", detail=source))

@@ -1,16 +1,44 @@
 """One model as published: its config, its weights, where both come from.
 
-In: a snapshot file or an answer of the Hub. Out: a ``Model`` whose ``layout`` is the formula's.
+In: a snapshot file or an answer of the Hub. Out: a ``Model`` whose ``layout`` is the formula's,
+or the ``LookupFailed`` that says why there is none.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from kvdocs.formula import CacheLayout, layout_of
+
+LARGEST_CONFIG = 5_000_000  # bytes; the largest published config.json is far below
+HUB_ID = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
+
+
+class LookupFailed(ValueError):
+    """No model could be had: which one, why, and what to do next.
+
+    ``reason`` reads on after "because", so that pages can say why the Hub was not used.
+    """
+
+    def __init__(self, name: str, reason: str, remedy: str = "") -> None:
+        self.name, self.reason, self.remedy = name, reason, remedy
+        super().__init__(f"{name}: {reason}." + (f" {remedy}." if remedy else ""))
+
+
+def check_id(name: str) -> None:
+    """Refuse what cannot be a Hub id.
+
+    Raises:
+        LookupFailed: ``name`` is not written like ``organisation/model``.
+    """
+    if len(name) > 96 or not HUB_ID.fullmatch(name):
+        shown = name if len(name) <= 96 else name[:93] + "..."
+        remedy = "Write it as on the Hub, such as Qwen/Qwen2.5-7B-Instruct, or pass a file's path"
+        raise LookupFailed(repr(shown), "it is neither a file nor a Hub id", remedy)
 
 
 @dataclass(frozen=True)
@@ -32,18 +60,26 @@ class Source:
     """Where a config was read.
 
     ``kind`` is ``hub``, ``snapshot`` or ``file``; ``revision`` the Hub's commit where known;
-    ``retrieved`` the date (YYYY-MM-DD), None for a file; ``detail`` a sentence for readers.
+    ``retrieved`` the date (YYYY-MM-DD, UTC), None for a file; ``detail`` a sentence for readers.
+    ``fallback`` says why the snapshot stands in for the Hub, ``renamed_to`` the model's new id
+    where the Hub has renamed it; both are empty where there is nothing to say.
     """
 
     kind: str
     revision: str | None = None
     retrieved: str | None = None
     detail: str = ""
+    fallback: str = ""
+    renamed_to: str = ""
 
     def __str__(self) -> str:
-        if self.kind == "snapshot":
-            return f"snapshot of {self.retrieved}"
-        return f"Hub, commit {self.revision}" if self.kind == "hub" else self.detail
+        if self.kind == "file":
+            return self.detail
+        if self.kind == "hub":
+            renamed = f", now called {self.renamed_to}" if self.renamed_to else ""
+            return f"Hub, commit {self.revision}{renamed}"
+        because = f", because {self.fallback}" if self.fallback else ""
+        return f"snapshot of {self.retrieved}{because}"
 
 
 @dataclass(frozen=True)
@@ -62,6 +98,10 @@ class Model:
     def name(self) -> str:
         """The id without its organisation: ``Qwen2.5-7B-Instruct``."""
         return self.id.rpartition("/")[2]
+
+    def standing_in(self, reason: str) -> Model:
+        """This model of the snapshot, marked as used because of ``reason``."""
+        return replace(self, source=replace(self.source, fallback=reason))
 
     @cached_property
     def layout(self) -> CacheLayout:

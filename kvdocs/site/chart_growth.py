@@ -112,7 +112,7 @@ def growth(lines: Sequence[Curve], name: str = "growth") -> str:
 def _plot(curves: Sequence[Curve], right: float, base: float, size: float) -> _Plot:
     tokens = max(one.points[-1][0] for one in curves)
     count = max(one.points[-1][1] for one in curves)
-    return _Plot(size * 4.4, right, 30, base, size, tokens, -(-count * 104 // 100))
+    return _Plot(size * 4.4, right, 34, base, size, tokens, -(-count * 104 // 100))
 
 
 def _wide(curves: Sequence[Curve]) -> Drawing:
@@ -153,17 +153,23 @@ def _frame(p: _Plot, most: int) -> str:
         place = (x, p.base + p.size + 6, f"{tick:,}")
         parts.append(text(*place, "kv-fig-muted", size=p.size, anchor="middle"))
     parts.append(line(p.left, p.base, p.right, p.base, "kv-fig-axis"))
-    place = (p.left, p.base + p.size * 2.3 + 8, "tokens in one conversation")
+    place = (p.left, p.base + p.size * 2.3 + 8, "its length in tokens")
     parts.append(text(*place, "kv-fig-muted", size=p.size))
+    parts.append(text(p.left, p.top - 14, "cache of one conversation", "kv-fig-muted", size=p.size))
     return group("kv-fig-axes", *parts)
+
+
+def _curve(part: str, index: int) -> str:
+    """The classes of one part of one curve: what it is, and which curve's colour it takes."""
+    return f"kv-fig-{part} kv-fig-curve-{index + 1}"
 
 
 def _curves(p: _Plot, curves: Sequence[Curve]) -> str:
     parts = []
     for index, one in enumerate(curves):
-        parts.append(polyline([p.at(point) for point in one.points], f"kv-fig-curve-{index + 1}"))
+        parts.append(polyline([p.at(point) for point in one.points], _curve("curve", index)))
     for index, one in enumerate(curves):
-        parts += [circle(*p.at(bend), 4, f"kv-fig-bend-{index + 1}") for bend in one.bends]
+        parts += [circle(*p.at(bend), 4, _curve("bend", index)) for bend in one.bends]
     return group("kv-fig-curves", *parts)
 
 
@@ -198,7 +204,7 @@ def _beside(
         tie = [(x + 3, y), (p.right + 14, centre), (p.right + 20, centre)]
         first = centre - (len(words) - 1) * p.size * 0.625 + p.size * 0.36
         parts.append(polyline(tie, "kv-fig-lead"))
-        parts.append(circle(x, y, 3, f"kv-fig-end-{index + 1}"))
+        parts.append(circle(x, y, 3, _curve("end", index)))
         parts.append(texts(p.right + 26, first, words, size=p.size, leading=p.size * 1.25))
     return group("kv-fig-names", *parts)
 
@@ -210,7 +216,7 @@ def _letters(p: _Plot, curves: Sequence[Curve]) -> str:
     return group(
         "kv-fig-names",
         *(
-            circle(x, y, 3, f"kv-fig-end-{index + 1}")
+            circle(x, y, 3, _curve("end", index))
             + line(x + 3, y, p.right + 8, centre, "kv-fig-lead")
             + text(p.right + 12, centre + 4.5, "ABCDEF"[index], "kv-fig-bold", size=p.size)
             for index, ((x, y), centre) in enumerate(zip(ends, centres, strict=True))
@@ -224,7 +230,7 @@ def _list(p: _Plot, curves: Sequence[Curve], y: float) -> tuple[str, float]:
     for index, one in enumerate(curves):
         words = _name(one, NARROW - indent, p.size)
         parts.append(text(0, y, "ABCDEF"[index], "kv-fig-bold", size=p.size))
-        parts.append(line(18, y - 4, 52, y - 4, f"kv-fig-curve-{index + 1}"))
+        parts.append(line(18, y - 4, 52, y - 4, _curve("curve", index)))
         parts.append(texts(indent, y, words, size=p.size))
         y += len(words) * 16 + 8
     return group("kv-fig-names", *parts), y - 14

@@ -25,6 +25,7 @@ from kvdocs.site.svg import (
     rect,
     text,
     texts,
+    wrap,
 )
 
 _SQUARE = 0.68
@@ -137,16 +138,18 @@ def shared_heads(schemes: Sequence[Heads], name: str = "shared-heads") -> str:
 
 
 def _wide(schemes: Sequence[Heads]) -> Drawing:
-    left, pitch, y = 212.0, 14.0, 48.0
+    left, pitch, y = 216.0, 14.0, 48.0
     parts = [_key(0, 18, LARGE, pitch)]
     for index, one in enumerate(schemes):
         plan = _plan(one, WIDE - left, pitch)
         if index:
             parts.append(line(0, y - 22, WIDE, y - 22, "kv-fig-rule"))
-        parts.append(texts(0, y + 12, _words(one), size=LARGE, leading=20))
+        head, *rest = _words(one)
+        rows = [(row, head[1]) for row in wrap(head[0], left - 2, LARGE, bold=True)] + rest
+        parts.append(texts(0, y + 12, rows, size=LARGE, leading=20))
         parts.append(_heads(one, plan, left, y))
-        y += max(plan.lines * plan.line_step, 60) + 36
-    parts.append(text(left, y - 22, _FOOT, "kv-fig-muted", size=13))
+        y += max(plan.lines * plan.line_step, len(rows) * 20) + 36
+    parts.append(text(left, y - 22, _FOOT, "kv-fig-muted", size=LARGE))
     return Drawing(WIDE, y - 14, "".join(parts))
 
 
@@ -163,7 +166,7 @@ def _narrow(schemes: Sequence[Heads]) -> Drawing:
         parts.append(texts(NARROW, y + 22, [ratio], size=TEXT, anchor="end"))
         parts.append(_heads(one, plan, 0, y + 34))
         y += 34 + plan.lines * plan.line_step + 30
-    parts.append(text(0, y - 14, _FOOT, "kv-fig-muted", size=12))
+    parts.append(text(0, y - 14, _FOOT, "kv-fig-muted", size=TEXT))
     return Drawing(NARROW, y - 6, "".join(parts))
 
 

@@ -79,7 +79,7 @@ def _wide() -> Drawing:
         standing(623, desk.floor, 188),
         chair(688, desk.floor, 46, 108),
         texts(634, 76, _WAITS, size=desk.size, anchor="middle", leading=18),
-        texts(WIDE - 4, desk.floor + 21, _CHAIR, size=desk.size - 1, anchor="end", leading=17),
+        texts(WIDE - 4, desk.floor + 21, _CHAIR, size=desk.size - 0.5, anchor="end", leading=17),
     ]
     return Drawing(WIDE, desk.floor + 44, "".join(parts))
 

@@ -7,8 +7,9 @@ Names are models: the model's name in lower case with every other character an u
 endings ``_instruct``, ``_it`` and ``_hf`` may be left out where that names one model only.
 A model answers ``bytes(tokens)``, ``slope(tokens=0)``, ``slope_past_windows()``, ``weights``, any
 whole-number field of its config by its own name, and ``without_sharing()``, the same model with K
-and V for every attention head. Functions: ``crossover(model, tokens)``, ``ceil``, ``floor``,
-``gpu('rtx_4090')``, ``cited('key')``, ``measured('key')``.
+and V for every attention head. ``bytes`` and ``slope`` take a cache dtype: ``dtype=fp8``.
+Functions: ``crossover(model, tokens)``, ``ceil``, ``floor``. Facts: ``gpu.rtx_4090`` is the memory of
+a card in bytes, ``cited.KEY`` a claim, ``measured.KEY`` a figure of a record. Nothing is quoted.
 """
 
 from __future__ import annotations
@@ -127,7 +128,8 @@ class _Run:
         if isinstance(node, ast.Name):
             return self._model(node.id)
         if isinstance(node, ast.Attribute):
-            return self._field(node)
+            root, _, key = ast.unparse(node).partition(".")
+            return self._fact(root, key) if root in _FACTS else self._field(node)
         if isinstance(node, ast.Call):
             return self._call(node)
         raise ValueError(f"{ast.unparse(node)!r} is not allowed in an expression")
@@ -207,12 +209,12 @@ class _Run:
         raise ValueError(f"{ast.unparse(node)!r} is not something a model answers")
 
     def _arguments(self, node: ast.Call) -> tuple[int | None, str]:
-        """The tokens and the dtype of a call such as ``bytes(4096, dtype='fp8')``."""
+        """The tokens and the dtype of a call such as ``bytes(4096, dtype=fp8)``."""
         dtype = "bfloat16"
         for keyword in node.keywords:
             if keyword.arg != "dtype":
                 raise ValueError(f"{ast.unparse(node)!r}: unknown argument {keyword.arg!r}")
-            dtype = _text(keyword.value)
+            dtype = ast.unparse(keyword.value)
         if not node.args:
             return None, dtype
         tokens, _ = self._number(node.args[0])
@@ -258,24 +260,8 @@ class _Run:
         self.how.append(f"{text} = {_show(value)}, rounded {word}: {whole:,}")
         return whole, f"{whole:,}"
 
-    def _gpu(self, node: ast.Call) -> tuple[int, str]:
-        key = _only_text(node)
-        if key not in self.scope.gpus:
-            raise ValueError(f"no GPU is called {key!r} in gpus.toml")
-        card = self.scope.gpus[key]
-        count = card.memory_mib * 1024**2
-        self.how.append(f"{card.name}: {card.memory_mib:,} MiB = {count:,} bytes")
-        self.sources.append(card.memory_source)
-        return count, f"{count:,}"
-
-    def _cited(self, node: ast.Call) -> tuple[Number | str, str]:
-        answer = cited(_only_text(node), self.scope)
-        self.how += answer.how
-        self.sources += answer.sources
-        return answer.value, _show(answer.value)
-
-    def _measured(self, node: ast.Call) -> tuple[Number | str, str]:
-        answer = measured(_only_text(node), self.scope)
+    def _fact(self, root: str, key: str) -> tuple[Number | str, str]:
+        answer = _FACTS[root](key, self.scope)
         self.how += answer.how
         self.sources += answer.sources
         return answer.value, _show(answer.value)
@@ -285,23 +271,46 @@ _FUNCTIONS: dict[str, Callable[[_Run, ast.Call], tuple[Any, str]]] = {
     "crossover": _Run._crossover,
     "ceil": _Run._whole,
     "floor": _Run._whole,
-    "gpu": _Run._gpu,
-    "cited": _Run._cited,
-    "measured": _Run._measured,
 }
 
 
+def gpu(key: str, scope: Scope) -> Answer:
+    """The memory of a card in bytes, as its driver reports it.
+
+    Raises:
+        ValueError: there is no such card.
+    """
+    if key not in scope.gpus:
+        raise ValueError(f"no GPU is called {key!r} in gpus.toml")
+    card = scope.gpus[key]
+    count = card.memory_mib * 1024**2
+    line = f"{card.name}: {card.memory_mib:,} MiB = {count:,} bytes"
+    return Answer(count, (line,), (card.memory_source,))
+
+
 def cited(key: str, scope: Scope) -> Answer:
-    """The value of a claim; text with a memory unit becomes bytes.
+    """The value of a claim, or of ``gpus.KEY.FIELD``; text with a memory unit becomes bytes.
 
     Raises:
         ValueError: there is no such claim.
     """
+    if key.startswith("gpus."):
+        return _card(key, scope)
     if key not in scope.claims:
         raise ValueError(f"no claim is called {key!r} in claims.toml")
     claim = scope.claims[key]
     source = f"{claim.version}, {claim.source}, {claim.how} {claim.checked}"
     return Answer(_as_number(claim.value), (claim.says,), (source,))
+
+
+def _card(key: str, scope: Scope) -> Answer:
+    _, name, field_name = (key + "..").split(".", 2)
+    field_name = field_name.rstrip(".")
+    card = scope.gpus.get(name)
+    value = getattr(card, field_name, None)
+    if card is None or not isinstance(value, int | str):
+        raise ValueError(f"gpus.toml has no {key!r}")
+    return Answer(_as_number(value), (f"{card.name}: {field_name}",), (card.memory_source,))
 
 
 def measured(key: str, scope: Scope) -> Answer:
@@ -320,6 +329,13 @@ def measured(key: str, scope: Scope) -> Answer:
     return Answer(value, (), (f"record {key}, measured {record.get('date', 'on an unknown date')}",))
 
 
+_FACTS: dict[str, Callable[[str, Scope], Answer]] = {
+    "gpu": gpu,
+    "cited": cited,
+    "measured": measured,
+}
+
+
 def _as_number(value: object) -> Number | str:
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -334,18 +350,6 @@ def _as_number(value: object) -> Number | str:
 
 def _name(model: Model) -> str:
     return re.sub(r"[^a-z0-9]", "_", model.name.lower())
-
-
-def _text(node: ast.expr) -> str:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    raise ValueError(f"{ast.unparse(node)!r} is not a quoted name")
-
-
-def _only_text(node: ast.Call) -> str:
-    if len(node.args) != 1 or node.keywords:
-        raise ValueError(f"{ast.unparse(node)!r} wants one quoted name")
-    return _text(node.args[0])
 
 
 def _bracket(node: ast.expr, text: str) -> str:

@@ -59,7 +59,10 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
     if "exec=" in html:
         raise PluginError(f"{path}: an executed block did not run; check its options")
-    return popover.render(html, lookup)
+    try:
+        return popover.render(html, lookup)
+    except ValueError as error:
+        raise PluginError(f"{path}: {error}") from error
 
 
 def _sources(config: MkDocsConfig) -> list[Path]:

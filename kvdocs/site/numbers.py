@@ -36,12 +36,14 @@ _LINK = re.compile(rf'\[(?P<text>[^\[\]]+)\]\((?P<kind>{_SCHEMES}):\s+"(?P<expre
 _ALMOST = re.compile(rf"\]\((?:{_SCHEMES}):")
 # Numbers that are part of a name, a date or a list marker rather than a quantity.
 _NAMED = re.compile(
-    r"\d{4}-\d\d-\d\d|\b(?:RTX|Python|arXiv|HTTP|PEP)[  ]\d[\d.]*|^\s*\d+\.(?=\s)|\[\^\d+\]",
+    r"\d{4}-\d\d-\d\d|\b(?:RTX|Gemma|Olmo|Qwen|Python|arXiv)[  ]\d[\d.]*|^\s*\d+\.(?=\s)|\[\^\d+\]",
     re.MULTILINE,
 )
 _BARE = re.compile(r"(?<![\w.\-/#])\d[\d,]*(?:\.\d+)*(?P<suffix>[^\W\d_]*[%×]?)(?!\w)(?!-bit)")
-_UNIT_AFTER = re.compile(rf"(?<![\w.])\d[\d,.]*[  -]?(?:{'|'.join(BYTE_UNITS)})\b")
-_SUFFIXES = {"", "%", "×", "x", "k", "K", "M", "G", *BYTE_UNITS}
+# "7B" is a size class, so a B without a space is no unit.
+_ATTACHED = {*BYTE_UNITS} - {"B"}
+_SUFFIXES = {"", "%", "×", "x", "k", "K", "M", "G", *_ATTACHED}
+_UNIT_AFTER = re.compile(rf"(?<![\w.])\d[\d,.]*[  -]?(?:{'|'.join(sorted(_ATTACHED))})\b")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import Any
 
-from kvdocs.evidence.records import FOLDER
+from kvdocs.evidence.records import CACHES_FILE
 from kvdocs.facts.catalogue import Catalogue, catalogue
 from kvdocs.facts.claims import load_claims, load_gpus
 from kvdocs.site.expressions import Scope, names
@@ -26,5 +26,5 @@ def scope() -> Scope:
 
 
 def _records() -> dict[str, Any]:
-    files = sorted(FOLDER.glob("*.json"))
+    files = sorted(CACHES_FILE.parent.glob("*.json"))
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}

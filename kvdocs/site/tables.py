@@ -133,17 +133,16 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
 
 def models_html(rows: list[dict[str, Any]]) -> str:
     """The sortable, filterable table of all models; complete without a script."""
-    head = "".join(
-        f'<th scope="col" data-sort="{sort}"{extra}>{title}</th>' for title, sort, extra in _HEAD
-    )
-    body = "\n".join(_html_row(row) for row in rows)
-    return (
-        '<div class="kv-table" data-kv-table>\n<table>\n'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>\n</div>"
-    )
+    return _table(_MODEL_HEAD, [_model_cells(row) for row in rows])
 
 
-_HEAD = (
+def ledger_html(checked: Iterable[Checked]) -> str:
+    """Every stated number as a row of a sortable, filterable table."""
+    return _table(_LEDGER_HEAD, [_ledger_cells(one) for one in checked])
+
+
+# Title, how the column sorts, further attributes of the header.
+_MODEL_HEAD = (
     ("Model", "text", ""),
     ("Attention", "text", " data-filter"),
     ("Layers", "number", ""),
@@ -151,58 +150,75 @@ _HEAD = (
     ("head_dim", "number", ""),
     ("Per token", "number", ""),
     ("Past the window", "number", ""),
-    ("4,096 tokens", "number", ""),
+    (f"{CONVERSATION:,} tokens", "number", ""),
     ("Weights", "number", ""),
     ("Crossover", "number", ""),
     ("Known by", "text", " data-filter"),
     ("Config from", "text", ""),
 )
+_LEDGER_HEAD = (
+    ("Page", "text", " data-filter"),
+    ("Stated", "text", ""),
+    ("Kind", "text", " data-filter"),
+    ("Expression or reason", "text", ""),
+    ("Exactly", "text", ""),
+    ("Source", "text", ""),
+)
 
 
-def _html_row(row: dict[str, Any]) -> str:
+def _model_cells(row: dict[str, Any]) -> list[str]:
     scheme, _, windows = row["attention"].partition(", ")
-    cells = [
+    slides = f"<br><small>{windows}</small>" if windows else ""
+    part = "" if row["config_complete"] else " (part of the file)"
+    return [
         f'<th scope="row">{escape(row["model"])}</th>',
-        f'<td data-value="{scheme}">{scheme}' + (f"<br><small>{windows}</small>" if windows else ""),
+        _cell(scheme + slides, scheme),
         *(_count(row[key]) for key in ("layers", "kv_heads", "head_dim")),
         _size(row["bytes_per_token"]),
         _size(row["bytes_per_token_past_window"]),
         _size(row["bytes_at_4096_tokens"]),
         _size(row["weights_bytes"], row["weights_kind"]),
         _count(row["crossover_at_4096_tokens"]),
-        f'<td data-value="{row["known_by"]}">{row["known_by"]}',
-        f"<td>{escape(row['config_from'])}" + ("" if row["config_complete"] else " (part of the file)"),
+        _cell(row["known_by"], row["known_by"]),
+        _cell(escape(row["config_from"]) + part, row["config_from"]),
     ]
-    closed = [cell if cell.endswith("</th>") else cell + "</td>" for cell in cells]
-    return "<tr>" + "".join(closed) + "</tr>"
+
+
+def _ledger_cells(one: Checked) -> list[str]:
+    stated = one.stated
+    page = stated.path.with_suffix("").name
+    said = stated.kind in ("judgement", "illustration")
+    sources = "<br>".join(escape(source) for source in one.answer.sources) if one.answer else ""
+    return [
+        f'<th scope="row"><a href="{page}.html">{page}</a></th>',
+        _cell(escape(stated.text), stated.text),
+        _cell(KINDS[stated.kind].lower(), KINDS[stated.kind].lower()),
+        _cell(escape(stated.expression) if said else f"<code>{escape(stated.expression)}</code>"),
+        _cell(escape(exact_value(one))),
+        _cell(sources),
+    ]
+
+
+def _table(head: Sequence[tuple[str, str, str]], rows: Iterable[list[str]]) -> str:
+    titles = "".join(
+        f'<th scope="col" data-sort="{sort}"{extra}>{title}</th>' for title, sort, extra in head
+    )
+    body = "\n".join(f"<tr>{''.join(cells)}</tr>" for cells in rows)
+    return (
+        f'<div class="kv-table" data-kv-table>\n<table>\n<thead><tr>{titles}</tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody>\n</table>\n</div>"
+    )
+
+
+def _cell(content: str, value: str | None = None, title: str | None = None) -> str:
+    attributes = "" if value is None else f' data-value="{escape(value)}"'
+    attributes += "" if title is None else f' title="{escape(title)}"'
+    return f"<td{attributes}>{content}</td>"
 
 
 def _count(value: int | None) -> str:
-    return '<td data-value="">–' if value is None else f'<td data-value="{value}">{value:,}'
+    return _cell("–", "") if value is None else _cell(f"{value:,}", str(value))
 
 
 def _size(value: int | None, title: str | None = None) -> str:
-    if value is None:
-        return '<td data-value="">–'
-    about = f' title="{escape(title)}"' if title else ""
-    return f'<td data-value="{value}"{about}>{binary(value)}'
-
-
-def ledger(checked: Iterable[Checked], page_of: dict[str, str]) -> str:
-    """Every stated number as a row; ``page_of`` maps a file name to the page's title."""
-    rows = [
-        [
-            f"[{page_of[c.stated.path.name]}]({c.stated.path.name})",
-            _plain(c.stated.text),
-            KINDS[c.stated.kind].lower(),
-            f"`{c.stated.expression}`" if c.stated.kind in ("kv", "cited", "measured") else _plain(c.stated.expression),
-            _plain(exact_value(c)),
-            _plain("; ".join(c.answer.sources)) if c.answer else "",
-        ]
-        for c in checked
-    ]
-    return markdown(["Page", "Stated", "Kind", "Expression or reason", "Exactly", "Source"], rows, "lrllrl")
-
-
-def _plain(text: str) -> str:
-    return escape(text).replace("|", "&#124;").replace("*", "&#42;").replace("_", "&#95;")
+    return _cell("–", "") if value is None else _cell(binary(value), str(value), title)

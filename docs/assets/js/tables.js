@@ -1,7 +1,9 @@
-/* Two enhancements; without them every table is complete and readable.
+/* Enhancements; without them every table is complete and readable.
    1. A table that scrolls sideways can be reached and scrolled with the keyboard.
    2. <div class="kv-table" data-kv-table="models"> becomes searchable, filterable and sortable:
-      th[data-sort="number|text"] sorts by td[data-value] or the cell's text, th[data-filter] gets a menu. */
+      th[data-sort="number|text"] sorts by td[data-value] or the cell's text, th[data-filter] gets a menu of
+      the column's values.
+   3. Material's copy buttons each sit in a landmark of their own, nameless and many; the landmark goes. */
 (() => {
   "use strict";
 
@@ -37,7 +39,8 @@
     const heads = [...table.tHead.rows[0].cells];
     const rows = [...body.rows].map((row) => {
       const texts = [...row.cells].map(textOf);
-      return { row, texts, all: texts.join(" ").toLowerCase() };
+      const values = texts.map((text, column) => row.cells[column].dataset.value ?? text);
+      return { row, values, all: texts.join(" ").toLowerCase() };
     });
     const noun = box.dataset.kvTable || "rows";
 
@@ -46,17 +49,17 @@
     const search = make("input", { type: "search", autocomplete: "off", spellcheck: false });
     const filters = heads.flatMap((head, column) => {
       if (!("filter" in head.dataset)) return [];
-      const values = [...new Set(rows.map(({ texts }) => texts[column]))].sort();
-      const select = make("select", {}, new Option("all", ""), ...values.map((value) => new Option(value, value)));
+      const choices = [...new Set(rows.map(({ values }) => values[column]))].sort();
+      const select = make("select", {}, new Option("all", ""), ...choices.map((value) => new Option(value)));
       return [{ column, select, label: make("label", {}, textOf(head), select) }];
     });
 
     const show = () => {
       const words = search.value.toLowerCase().split(/\s+/);
       let shown = 0;
-      for (const { row, texts, all } of rows) {
+      for (const { row, values, all } of rows) {
         const fits = words.every((word) => all.includes(word))
-          && filters.every(({ column, select }) => !select.value || texts[column] === select.value);
+          && filters.every(({ column, select }) => !select.value || values[column] === select.value);
         row.hidden = !fits;
         shown += fits;
       }
@@ -66,10 +69,7 @@
     const sort = (head, column) => {
       const order = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
       const sign = order === "ascending" ? 1 : -1;
-      const key = ({ row, texts }) => {
-        const value = row.cells[column].dataset.value ?? texts[column];
-        return head.dataset.sort === "number" ? parseFloat(value) : value;
-      };
+      const key = ({ values }) => head.dataset.sort === "number" ? parseFloat(values[column]) : values[column];
       const compare = (a, b) => {
         const [x, y] = [key(a), key(b)];
         if (typeof x === "string") return sign * x.localeCompare(y, "en", { numeric: true });
@@ -82,6 +82,7 @@
 
     heads.forEach((head, column) => {
       if (!head.dataset.sort) return;
+      if (head.dataset.sort === "number") rows.forEach(({ row }) => row.cells[column].classList.add("kv-num"));
       const button = make("button", { type: "button", className: "kv-sort" }, ...head.childNodes);
       button.addEventListener("click", () => sort(head, column));
       head.append(button);
@@ -93,12 +94,12 @@
       make("label", {}, `Search ${noun}`, search), ...filters.map(({ label }) => label), status));
   }
 
-  const enhance = () => {
+  /* Once everything is loaded, Material has wrapped the tables and made the copy buttons. */
+  addEventListener("load", () => {
     document.querySelectorAll("[data-kv-table]").forEach((box) => { sortable(box); reachable(box); });
-    document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset table:not([class])").forEach((scroller) => {
-      if (!scroller.closest(".kv-table")) reachable(scroller);
+    document.querySelectorAll(".md-typeset__scrollwrap").forEach((wrap) => {
+      if (!wrap.closest(".kv-table")) reachable(wrap);
     });
-  };
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", enhance);
-  else enhance();
+    document.querySelectorAll(".md-code__nav").forEach((nav) => nav.setAttribute("role", "none"));
+  });
 })();

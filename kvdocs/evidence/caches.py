@@ -1,0 +1,189 @@
+"""A model built from its config and run: what its cache holds, layer by layer.
+
+In: a published config and a device. Out: per step and layer the bytes the cache's tensors show
+and the bytes of memory behind them. torch and transformers are imported when first needed.
+
+Only classes that transformers ships are built; code from the Hub is never run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from kvdocs.formula.layout import DTYPE_BYTES
+from kvdocs.units import binary
+
+if TYPE_CHECKING:
+    import torch
+
+# Kimi-K2 publishes its own copy of DeepSeek-V3's code; transformers' class is the same model.
+SAME_CLASS = {"kimi_k2": "deepseek_v3"}
+# Keys that name code on the Hub, or how weights are stored: neither decides a cache's size.
+NOT_FOR_THE_CLASS = ("model_type", "auto_map", "quantization_config", "dtype", "torch_dtype")
+
+
+class MeasureError(ValueError):
+    """A cache that cannot be measured here; the message says why and what to do next."""
+
+
+def build_decoder(config: Mapping[str, Any], source: str, device: str, dtype: str) -> Any:
+    """The text decoder of a published config; its weights are random, on ``meta`` it has none.
+
+    Raises:
+        MeasureError: the architecture, the device or the memory is missing.
+    """
+    text = _auto_config(config, source).get_text_config(decoder=True)
+    model = _build(text, source, "meta", dtype)
+    if device == "meta":
+        return model
+    need, room = parameters(model) * DTYPE_BYTES[dtype], _memory(device)
+    if need > room:
+        raise MeasureError(
+            f"{source}: its weights take {binary(need)} and {device} has {binary(room)}. "
+            "Use --device meta, which needs no memory."
+        )
+    return _build(text, source, device, dtype)
+
+
+def parameter_bytes(config: Mapping[str, Any], source: str) -> int:
+    """Parameters of the whole published model, a vision tower included, times 2 bytes.
+
+    Raises:
+        MeasureError: torch, transformers or the architecture is missing.
+    """
+    packages()
+    return parameters(_build(_auto_config(config, source), source, "meta", "bfloat16")) * 2
+
+
+def parameters(model: Any) -> int:
+    """How many parameters a model has; tied ones count once."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def held_after_each_step(
+    model: Any, source: str, prompt: int, decoded: int
+) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    """Run a prompt, then ``decoded`` single tokens.
+
+    After each step: how many tokens were new, and per layer the bytes its tensors show and the
+    bytes of memory behind them.
+
+    Raises:
+        MeasureError: the installed pair cannot run the model on its device.
+    """
+    import torch
+
+    past: dict[str, Any] = {}
+    for count in [prompt] + [1] * decoded:
+        ids = torch.zeros(1, count, dtype=torch.long, device=model.device)
+        try:
+            with torch.no_grad():
+                out = model(input_ids=ids, use_cache=True, logits_to_keep=1, **past)
+        except RuntimeError as error:
+            raise _cannot_run(source, str(model.device), error) from error
+        name = "cache" if "cache" in out else "past_key_values"  # renamed in transformers 5.24
+        past = {name: out[name]}
+        yield count, _held(out[name], source)
+
+
+def packages() -> tuple[Any, Any]:
+    """torch and transformers.
+
+    Raises:
+        MeasureError: one is not installed.
+    """
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise MeasureError(
+            f"measuring needs torch and transformers ({error}). "
+            "Install them: pip install torch transformers"
+        ) from None
+    return torch, transformers
+
+
+def versions() -> dict[str, str]:
+    """The versions of the two packages a measurement depends on."""
+    torch, transformers = packages()
+    return {"torch": torch.__version__, "transformers": transformers.__version__}
+
+
+def _held(cache: Any, source: str) -> list[tuple[int, int]]:
+    others = {name: value for name, value in vars(cache).items() if name != "layers"}
+    if any(True for _ in _tensors(others)):
+        raise MeasureError(f"{source}: its cache keeps tensors outside its layers.")
+    held = []
+    for layer in cache.layers:
+        tensors = list(_tensors(vars(layer)))
+        shown = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+        held.append((shown, sum(tensor.untyped_storage().nbytes() for tensor in tensors)))
+    return held
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    """Every tensor in ``value`` but counters, which have no dimension."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        if value.dim():
+            yield value
+    elif isinstance(value, Mapping):
+        yield from _tensors(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item)
+
+
+def _auto_config(config: Mapping[str, Any], source: str) -> Any:
+    from transformers import AutoConfig
+
+    name = SAME_CLASS.get(config["model_type"], config["model_type"])
+    fields = {key: value for key, value in config.items() if key not in NOT_FOR_THE_CLASS}
+    try:
+        return AutoConfig.for_model(name, **fields)
+    except Exception as error:  # whatever a config class makes of a stranger's file
+        raise _refused(source, error) from error
+
+
+def _build(auto_config: Any, source: str, device: str, dtype: str) -> Any:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
+
+    has_tower = auto_config.get_text_config(decoder=True) is not auto_config
+    auto_class = AutoModelForImageTextToText if has_tower else AutoModelForCausalLM
+    try:
+        with torch.device(device):
+            model = auto_class.from_config(auto_config, dtype=getattr(torch, dtype))
+    except Exception as error:  # likewise, or an exhausted device
+        raise _refused(source, error) from error
+    return model.eval()
+
+
+def _memory(device: str) -> int:
+    import torch
+
+    if device == "cuda":
+        return int(torch.cuda.mem_get_info()[0])
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _refused(source: str, error: Exception) -> MeasureError:
+    installed = versions()["transformers"]
+    return MeasureError(
+        f"{source}: transformers {installed} cannot build this model: {_first_line(error)}"
+    )
+
+
+def _cannot_run(source: str, device: str, error: RuntimeError) -> MeasureError:
+    pair = " and ".join(f"{name} {version}" for name, version in versions().items())
+    advice = "Upgrade transformers, or use --device cpu." if device == "meta" else ""
+    return MeasureError(
+        f"{source}: {pair} cannot run it on {device}: {_first_line(error)}. {advice}".strip()
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]

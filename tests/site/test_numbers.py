@@ -1,0 +1,258 @@
+"""Stated numbers: each changed digit is caught, with file and line; each page is one case a number."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from kvdocs.facts.snapshot import load
+from kvdocs.site import numbers
+from kvdocs.site.expressions import Scope, evaluate, names
+from kvdocs.site.pages import fences, pages, prose
+from kvdocs.site.scope import scope
+
+ROOT = Path(__file__).parents[2]
+DOCS = pages([ROOT / "docs"])
+STATED = [stated for path in DOCS for stated in numbers.find(path)]
+QWEN = Scope(names([load("Qwen/Qwen2.5-7B-Instruct"), load("openai/gpt-oss-20b")]))
+
+
+def _place(stated):
+    return f"{stated.path.name}:{stated.line}:{stated.text}"
+
+
+@pytest.mark.parametrize("stated", STATED, ids=_place)
+def test_the_number_is_what_its_expression_gives(stated):
+    assert numbers.check(stated, scope()).problem is None
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+def test_no_number_stands_alone_and_every_block_runs(path):
+    assert [str(problem) for problem in numbers.check_page(path, scope())] == []
+
+
+CHECKED_KINDS = ("kv", "cited", "measured")
+
+
+@pytest.mark.parametrize(
+    "stated", [s for s in STATED if s.kind in CHECKED_KINDS and any(map(str.isdigit, s.text))],
+    ids=_place,
+)
+def test_any_changed_digit_is_caught(stated):
+    for position, digit in enumerate(stated.text):
+        if digit.isdigit():
+            other = str((int(digit) + 1) % 10)
+            wrong = stated.text[:position] + other + stated.text[position + 1 :]
+            changed = numbers.Stated(
+                stated.path, stated.line, 0, 0, wrong, stated.kind, stated.expression
+            )
+            assert numbers.check(changed, scope()).problem, wrong
+
+
+def _page(tmp_path, text):
+    path = tmp_path / "page.md"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_wrong_number_is_named_with_file_line_and_what_it_should_say(tmp_path):
+    path = _page(tmp_path, '# A page\n\nA token costs [55 KiB](kv: "qwen2_5_7b.slope()").\n')
+    [problem] = numbers.check_page(path, QWEN)
+    assert str(problem) == (
+        f'{path}:3: says "55 KiB", but qwen2_5_7b.slope() gives "56 KiB"'
+    )
+
+
+def test_fix_rewrites_the_number_and_nothing_else(tmp_path):
+    text = (
+        'One [12 KiB](kv: "qwen2_5_7b.slope()"), two [1.0 GB](kv: "50 * qwen2_5_7b.bytes(4096)"), '
+        'three [56 KiB](kv: "qwen2_5_7b.slope()"), `[1](kv: "no")`.\n'
+    )
+    path = _page(tmp_path, text)
+    assert len(numbers.fix(path, QWEN)) == 2
+    fixed = text.replace("[12 KiB]", "[56 KiB]").replace("[1.0 GB]", "[11.7 GB]")
+    assert path.read_text(encoding="utf-8") == fixed
+    assert numbers.check_page(path, QWEN) == []
+
+
+def test_a_changed_snapshot_names_every_number_that_depends_on_it(tmp_path):
+    path = _page(
+        tmp_path,
+        'A [56 KiB](kv: "qwen2_5_7b.slope()")\n'
+        'B [48 KiB](kv: "gpt_oss_20b.slope()")\n'
+        'C [224 MiB](kv: "qwen2_5_7b.bytes(4096)")\n',
+    )
+    from dataclasses import replace
+
+    qwen = load("Qwen/Qwen2.5-7B-Instruct")
+    changed = replace(qwen, config=dict(qwen.config) | {"num_hidden_layers": 29})
+    broken = Scope(names([changed, load("openai/gpt-oss-20b")]))
+    assert [problem.line for problem in numbers.check_page(path, broken)] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It takes 7 GiB.",
+        "It takes 7GiB.",
+        "It takes 7 GiB.",
+        "About ~80% of it.",
+        "A 4,096-token chat.",
+        "The 8× ratio.",
+        "Some 128k context.",
+        "We saw 65 of them.",
+        "| a | 12 |\n|---|---|\n| b | 13 |",
+        "> quoted 3.5 times",
+        "<div>7 GiB</div>",
+        "Sizes like `7 GiB` too.",
+        "```text\nneeds 7.0 GiB KV cache\n```",
+        "A [link with 7 GiB](models.md).",
+        "## Heading 5",
+        "80–90%",
+    ],
+)
+def test_a_bare_number_is_an_error(tmp_path, text):
+    path = _page(tmp_path, f"# Page\n\n{text}\n")
+    problems = numbers.check_page(path, QWEN)
+    assert problems, text
+    assert all("stands alone" in problem.what for problem in problems)
+    assert all(3 <= problem.line <= 5 for problem in problems)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Qwen2.5-7B-Instruct, gpt-oss-20b, Llama-3.1-8B, FP8, K2 and A100.",
+        "An 8-bit cache; a 7B model; the RTX 4090; Python 3.11.",
+        "On 2026-11-29.",
+        "1. first\n2. second",
+        "Code: `2 × 28 × 4` and `--max-model-len 4096`.",
+        "```python\nx = 4096 * 50\n```",
+        "<https://arxiv.org/abs/2305.13245>",
+        "[a paper](https://arxiv.org/abs/2305.13245)",
+        "Text { .class-3 }",
+        "<span data-x=\"3\">three</span>",
+        "&#8212;",
+    ],
+)
+def test_names_dates_code_and_addresses_are_no_bare_numbers(tmp_path, text):
+    assert numbers.check_page(_page(tmp_path, f"# Page\n\n{text}\n"), QWEN) == []
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '[56 KiB](kv:"qwen2_5_7b.slope()")',
+        "[56 KiB](kv: 'qwen2_5_7b.slope()')",
+        "[56 KiB](kv: qwen2_5_7b.slope())",
+    ],
+)
+def test_a_link_that_is_almost_a_stated_number_is_an_error(tmp_path, link):
+    problems = numbers.check_page(_page(tmp_path, link + "\n"), QWEN)
+    assert any("is not of the form" in problem.what for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        ("qwen9.slope()", "no model is called 'qwen9'"),
+        ("qwen2_5_7b", "names a model"),
+        ("qwen2_5_7b.slope(", "is not an expression"),
+        ("__import__('os').system('true')", "not a function"),
+        ("qwen2_5_7b.__class__", "no whole number"),
+        ("qwen2_5_7b.source.kind", "is not a model"),
+        ("(lambda: 1)()", "not a function"),
+        ("[1][0]", "not allowed"),
+        ("2 ** 99999999", "not allowed"),
+        ("'a' * 3", "not allowed"),
+        ("1 / 0", "divides by zero"),
+        ("qwen2_5_7b.bytes(1.5)", "whole number of tokens"),
+        ("qwen2_5_7b.bytes(0 - 5)", "whole number of tokens"),
+        ("qwen2_5_7b.bytes(10, dtype=q8_0)", "unknown cache dtype"),
+        ("qwen2_5_7b.bytes(10, device='cuda')", "unknown argument"),
+        ("qwen2_5_7b.rope_theta", "no whole number"),
+        ("crossover(qwen2_5_7b)", "wants a model and a length"),
+        ("gpu.abacus", "no GPU"),
+        ("cited.vllm.nothing", "no claim"),
+        ("measured.nothing.at.all", "no record"),
+        ("(" * 500 + "1" + ")" * 500, "is not an expression"),
+    ],
+)
+def test_what_is_no_expression_is_refused_with_the_reason(expression, says):
+    with pytest.raises(ValueError, match="") as caught:
+        evaluate(expression, QWEN)
+    assert says in str(caught.value)
+
+
+def test_an_answer_shows_formula_values_and_source():
+    answer = evaluate("50 * qwen2_5_7b.bytes(4096)", QWEN)
+    assert answer.value == 11_744_051_200
+    assert answer.how == (
+        "Qwen2.5-7B-Instruct, 4,096 tokens:",
+        "2 (K and V) × 28 layers × 4 KV heads × 128 head_dim × 4,096 tokens × 2 bytes"
+        " = 234,881,024 bytes",
+        "50 × 234,881,024 = 11,744,051,200",
+    )
+    assert answer.sources == ("config.json of Qwen/Qwen2.5-7B-Instruct, snapshot of 2026-11-29",)
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("1 - (2 - 3)", 2),
+        ("2 * (3 + 4) / 7", 2),
+        ("0.1 + 0.2", Fraction(3, 10)),
+        ("qwen2_5_7b.num_attention_heads / qwen2_5_7b.num_key_value_heads", 7),
+        ("qwen2_5_7b.without_sharing().slope()", 401_408),
+        ("qwen2_5_7b.slope(dtype=fp8)", 28_672),
+        ("gpt_oss_20b.slope_past_windows()", 24_576),
+        ("gpt_oss_20b.slope(127) - gpt_oss_20b.slope(128)", 24_576),
+        ("crossover(qwen2_5_7b, 4096)", 65),
+        ("floor(7 / 2) + ceil(7 / 2)", 7),
+    ],
+)
+def test_values_are_exact(expression, value):
+    assert evaluate(expression, QWEN).value == value
+
+
+def test_a_short_name_that_two_models_share_is_nobodys():
+    both = names([load("Qwen/Qwen2.5-0.5B"), load("Qwen/Qwen2.5-0.5B-Instruct")])
+    assert both["qwen2_5_0_5b"].id == "Qwen/Qwen2.5-0.5B"
+    assert both["qwen2_5_0_5b_instruct"].id == "Qwen/Qwen2.5-0.5B-Instruct"
+    pair = names([load("tiiuae/falcon-7b-instruct"), load("Qwen/Qwen2.5-7B-Instruct")])
+    assert {"falcon_7b", "qwen2_5_7b"} <= set(pair)
+
+
+def test_prose_keeps_every_position():
+    for path in DOCS:
+        text = path.read_text(encoding="utf-8")
+        assert len(prose(text)) == len(text)
+        assert prose(text).count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("info", "says"),
+    [
+        ('python exec="1"', "id"),
+        ('python exec="true" id="a"', 'exec must be "1"'),
+        ('python exec="1" id="a" sesion="x"', "unknown option 'sesion'"),
+        ("python exec=1 id=a", "not of the form"),
+        ('bash exec="1" id="a"', "not of the form"),
+        ('python exec="1" id="a" html="yes"', 'html must be "1"'),
+    ],
+)
+def test_a_block_that_would_silently_not_run_is_an_error(tmp_path, info, says):
+    path = _page(tmp_path, f'```{info}\n--8<-- "models_table.py"\n```\n')
+    problems = numbers.check_page(path, QWEN)
+    assert any(says in problem.what for problem in problems)
+    assert {problem.line for problem in problems} == {1}
+
+
+def test_code_written_into_an_executed_block_is_an_error(tmp_path):
+    path = _page(tmp_path, '```python exec="1" id="a"\nprint(7)\n```\n')
+    assert "includes a file of snippets" in numbers.check_page(path, QWEN)[0].what
+
+
+def test_fences_nest_and_keep_their_lines():
+    text = "a\n````md\n```python\nx\n```\n````\n\n    ```python\n    y\n    ```\n"
+    assert [(f.line, f.language) for f in fences(text)] == [(2, "md"), (8, "python")]

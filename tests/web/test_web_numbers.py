@@ -1,0 +1,117 @@
+"""A stated number shows how it was got: by keyboard, by tap and on hover, without JavaScript and inside the screen."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from browser import SCHEMES, WIDTHS
+
+IN_CELL = (r"<td[^>]*>(?:(?!</td>).)*kv-number", "a stated number in a table cell")
+IN_TEXT = (r"<p(?: [^>]*)?>(?:(?!</p>).)*kv-number", "a stated number in a paragraph")
+
+
+def number_in_cell(page):
+    return page.locator("article td .kv-number").last
+
+
+def number_at_the_edge(page):
+    """The number in a paragraph that ends furthest to the right."""
+    page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+    numbers = page.locator("article p .kv-number")
+    rights = numbers.evaluate_all("(all) => all.map((node) => node.getBoundingClientRect().right)")
+    return numbers.nth(rights.index(max(rights)))
+
+
+PLACES = {"cell": (number_in_cell, IN_CELL), "edge": (number_at_the_edge, IN_TEXT)}
+
+
+@pytest.fixture(params=[(place, width) for place in PLACES for width in WIDTHS], ids=lambda p: "-".join(map(str, p)))
+def case(request, page_with, fresh):
+    """case(**context options) -> page, number, its card."""
+    place, width = request.param
+    find, (pattern, what) = PLACES[place]
+
+    def open_case(**options):
+        page = fresh(page_with(pattern, what), width, **options)
+        number = find(page)
+        number.scroll_into_view_if_needed()
+        return page, number, page.locator("#" + number.get_attribute("popovertarget"))
+    return open_case
+
+
+def assert_inside(page, card):
+    expect(card).to_be_visible()
+    rect = card.evaluate("(node) => node.getBoundingClientRect().toJSON()")
+    size = page.viewport_size
+    assert rect["left"] >= 0 and rect["top"] >= 0, rect
+    assert rect["right"] <= size["width"] + .5 and rect["bottom"] <= size["height"] + .5, rect
+    assert card.evaluate("(node) => node.scrollWidth <= node.clientWidth"), "the card is wider than its box"
+
+
+def tab_to(page, number):
+    number.focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    expect(number).to_be_focused()
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_by_keyboard(case, motion):
+    page, number, card = case(reduced_motion=motion)
+    expect(card).to_be_hidden()
+    tab_to(page, number)
+    assert_inside(page, card)
+    page.keyboard.press("Enter")
+    assert card.evaluate("(node) => node.matches(':popover-open')")
+    assert_inside(page, card)
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    expect(number).to_be_focused()
+    page.keyboard.press("Tab")
+    tab_to(page, number)
+    assert_inside(page, card)
+
+
+def test_by_tap(case):
+    page, number, card = case(has_touch=True)
+    number.tap()
+    assert card.evaluate("(node) => node.matches(':popover-open')")
+    assert_inside(page, card)
+    page.touchscreen.tap(5, 5)
+    expect(card).to_be_hidden()
+
+
+def test_on_hover(case):
+    page, number, card = case()
+    number.hover()
+    assert_inside(page, card)
+    page.mouse.move(0, 0)
+    expect(card).to_be_hidden()
+
+
+def test_by_click_without_javascript(case):
+    page, number, card = case(java_script_enabled=False)
+    number.click()
+    assert_inside(page, card)
+    page.keyboard.press("Escape")
+    page.mouse.move(0, 0)
+    expect(card).to_be_hidden()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_card_is_accessible(page_with, fresh, scheme):
+    page = fresh(page_with(*IN_TEXT), color_scheme=scheme)
+    number_at_the_edge(page).click()
+    violations = Axe().run(page, context=".kv:has(:popover-open)").response["violations"]
+    assert not violations, [(v["id"], v["nodes"][0]["html"]) for v in violations]
+
+
+def test_number_stays_in_its_line(page_with, fresh):
+    page = fresh(page_with(*IN_TEXT))
+    number = number_at_the_edge(page)
+    styles = ("font-size", "font-weight", "font-family", "line-height", "color")
+    assert number.evaluate("""(node, styles) => {
+        const [own, around] = [getComputedStyle(node), getComputedStyle(node.parentElement)];
+        return styles.filter((style) => own.getPropertyValue(style) !== around.getPropertyValue(style));
+    }""", styles) == []
+    assert number.evaluate("(node) => getComputedStyle(node).whiteSpace") == "nowrap"
