@@ -13,19 +13,17 @@ share = Fraction(str(load_claims()["vllm.gpu_memory_utilization.default"].value)
 
 memory = card.memory_mib * 1024**2
 kept_free = memory - int(memory * share)  # what vLLM leaves alone by default
-conversation = model.layout.bytes(TOKENS)
 
 print(
     memory_wedge(
         Wedge(
             model=model.name,
             weights_bytes=model.weights.bytes,
-            bytes_per_conversation=conversation,
+            bytes_per_conversation=model.layout.bytes(TOKENS),
             tokens=TOKENS,
             memory_bytes=memory,
             memory_name=card.name,
             other_bytes=kept_free,
-            users_max=(memory - kept_free - model.weights.bytes) // conversation,
         )
     )
 )

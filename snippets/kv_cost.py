@@ -30,9 +30,9 @@ def row(name: str) -> str:
             raise ValueError(f"{field} is {value}: this formula does not cover it")
 
     layers = cfg.num_hidden_layers
-    heads = cfg.num_attention_heads
-    kv_heads = getattr(cfg, "num_key_value_heads", None) or heads  # not given: one per head
-    head_dim = getattr(cfg, "head_dim", None) or cfg.hidden_size // heads
+    att_h = cfg.num_attention_heads
+    kv_h = getattr(cfg, "num_key_value_heads", None) or att_h  # not given: one per head
+    head_dim = getattr(cfg, "head_dim", None) or cfg.hidden_size // att_h
 
     window = getattr(cfg, "sliding_window", None)  # sliding layers keep only the last tokens
     kinds = getattr(cfg, "layer_types", None)
@@ -41,12 +41,12 @@ def row(name: str) -> str:
         raise ValueError(f"{' and '.join(sorted(other))}: this formula does not cover it")
     sliding = kinds.count("sliding_attention") if window else 0
 
-    per_token_and_layer = 2 * kv_heads * head_dim * DTYPE_BYTES  # 2: K and V
+    per_token_and_layer = 2 * kv_h * head_dim * DTYPE_BYTES  # 2: K and V
     per_token = layers * per_token_and_layer
     kept = (layers - sliding) * TOKENS + sliding * min(TOKENS, window or TOKENS)
     at_scale = CONVERSATIONS * kept * per_token_and_layer
 
-    text = f"{layers:>6} {kv_heads:>9} {heads:>6} {head_dim:>9}"
+    text = f"{layers:>6} {kv_h:>9} {att_h:>6} {head_dim:>9}"
     text += f" {per_token / 1024:>10.1f} {at_scale / 1e9:>{len(AT_SCALE)}.2f}"
     return text + (f"  {sliding} layers keep the last {window:,} tokens" if sliding else "")
 

@@ -10,12 +10,13 @@ import sys
 from typing import Any
 
 import torch
+import transformers
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 META = "--meta" in sys.argv
 MODEL = next((arg for arg in sys.argv[1:] if arg != "--meta"), "Qwen/Qwen2.5-0.5B-Instruct")
 PROMPT = " The history of paged memory begins" * 40  # a few hundred tokens
-DTYPE = torch.float16  # 2 bytes an element
+DTYPE = torch.bfloat16  # 2 bytes an element, as float16
 
 if META:  # tensors with a size and nothing in them: only the config is read
     device = "meta"
@@ -25,7 +26,8 @@ if META:  # tensors with a size and nothing in them: only the config is read
     ids = torch.zeros(1, 4096, dtype=torch.long, device=device)
 else:
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    folder, file = os.path.split(MODEL) if MODEL.endswith(".gguf") else (MODEL, None)
+    is_gguf = MODEL.endswith(".gguf")
+    folder, file = os.path.split(os.path.abspath(MODEL)) if is_gguf else (MODEL, None)
     tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=file)
     model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=file, dtype=DTYPE).to(device)
     ids = tokenizer(PROMPT, return_tensors="pt")["input_ids"].to(device)
@@ -39,7 +41,7 @@ def measured_bytes(ids: Any) -> int:
     return sum(t.numel() * t.element_size() for x in cache.layers for t in (x.keys, x.values))
 
 
-cfg = model.config
+cfg = model.config.get_text_config(decoder=True)
 heads = cfg.num_attention_heads
 kv_heads = getattr(cfg, "num_key_value_heads", None) or heads
 head_dim = getattr(cfg, "head_dim", None) or cfg.hidden_size // heads
@@ -52,8 +54,11 @@ for prompt in (ids, torch.cat([ids, ids], dim=-1)):  # the prompt, then twice th
     try:
         measured = measured_bytes(prompt)
     except RuntimeError as error:
-        sys.exit(f"This torch and transformers cannot run it on {device} ({error}).")
+        pair = f"transformers {transformers.__version__} with torch {torch.__version__}"
+        sys.exit(f"{pair} cannot run this on {device} ({error}): pip install -U transformers")
     print(f"tokens in prompt : {tokens:,}")
     print(f"predicted        : {predicted:,} bytes ({per_token / 1024:.1f} KiB/token)")
     print(f"measured         : {measured:,} bytes ({measured / tokens / 1024:.1f} KiB/token)")
     print(f"ratio            : {measured / predicted:.3f}")
+    if measured != predicted:
+        print("not equal: this cache is not K and V of every layer, KV head and token")

@@ -6,4 +6,4 @@ claims = load_claims()
 
 for key in ("vllm.startup_error.text", "vllm.startup_error.old_text"):
     claim = claims[key]
-    print(f'```text title="{claim.version}"\n{claim.value}\n```\n')
+    print(f'``` {{.text .kv-wrap title="{claim.version}"}}\n{claim.value}\n```\n')

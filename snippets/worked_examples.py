@@ -3,10 +3,9 @@
 from kvdocs.facts.snapshot import load
 from kvdocs.units import binary
 
+print("```text")
 for model_id in ("Qwen/Qwen2.5-0.5B-Instruct", "Qwen/Qwen2.5-7B-Instruct"):
     layout = load(model_id).layout
-    print(f"**{model_id}**, one token:\n")
-    print("```text")
-    print(*layout.derivation(), sep="\n")
-    print(" " * 60 + f"= {binary(layout.slope())} per token")
-    print("```\n")
+    print(f"{model_id}, one token:")
+    print(f"  {layout.derivation()[0]} = {binary(layout.slope())}\n")
+print("```")

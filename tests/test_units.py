@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from kvdocs.units import Literal, binary, decimal, exact, in_unit, round_half_up
+from kvdocs.literal import Literal
+from kvdocs.units import binary, decimal, exact, in_unit, ratio
 
 
 @pytest.mark.parametrize(
@@ -51,16 +52,11 @@ def test_a_literal_is_rewritten_the_way_it_was_written(as_written, value, rewrit
 
 
 @pytest.mark.parametrize(
-    ("value", "decimals", "rounded"),
-    [
-        (Fraction(5, 2), 0, 3),
-        (Fraction(-5, 2), 0, -3),
-        (Fraction(1, 8), 2, Fraction(13, 100)),
-        (Fraction(2, 3), 3, Fraction(667, 1000)),
-    ],
+    ("numerator", "denominator", "decimals", "rounded"),
+    [(5, 2, 0, "3"), (-5, 2, 0, "-3"), (1, 8, 2, "0.13"), (2, 3, 3, "0.667"), (-1, 9, 0, "0")],
 )
-def test_halves_round_away_from_zero(value, decimals, rounded):
-    assert round_half_up(value, decimals) == rounded
+def test_halves_round_away_from_zero(numerator, denominator, decimals, rounded):
+    assert ratio(numerator, denominator, decimals) == rounded
 
 
 def test_families_do_not_mix():

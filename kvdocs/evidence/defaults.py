@@ -6,6 +6,7 @@ One function makes the content; ``check`` compares it and ``update`` writes it.
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 from typing import Any
@@ -63,3 +64,15 @@ def _entry(config_class: type) -> dict[str, Any]:
         and field.default is not dataclasses.MISSING
     }
     return {"class": config_class.__name__, "names": other_names, "defaults": defaults}
+
+
+def run(args: argparse.Namespace) -> int:
+    """``kvdocs defaults check|update``: 0 up to date or updated, 1 out of date."""
+    try:
+        lines = check()
+        if args.action == "update":
+            update()
+    except ImportError as error:
+        raise ValueError(f"transformers cannot be used here: {error}. Install it first") from None
+    print("\n".join(lines) if lines else "defaults.json is up to date")
+    return 1 if lines and args.action == "check" else 0

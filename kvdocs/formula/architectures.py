@@ -10,7 +10,6 @@ Each function's source is the modelling code of the class in transformers 5.24.0
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from kvdocs.formula.config import FIELDS, ConfigError, EffectiveConfig
 from kvdocs.formula.layers import FullAttention, Latent, Layer, SlidingWindow
@@ -19,7 +18,7 @@ from kvdocs.formula.layout import CacheLayout
 Rule = Callable[[EffectiveConfig], list[Layer]]
 
 
-def layout_of(config: Mapping[str, Any], source: str = "config.json") -> CacheLayout:
+def layout_of(config: Mapping[str, object], source: str = "config.json") -> CacheLayout:
     """The cache layout of a published config; ``source`` names it in errors.
 
     Raises:

@@ -10,13 +10,16 @@ transformers does the same (``"sliding_window": null`` turns Mistral's default w
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any
 
-DEFAULTS_FILE = Path(__file__).with_name("defaults.json")
+TYPE_CHECKING = False  # as in typing, which takes longer to import than the formula to run
+if TYPE_CHECKING:
+    from typing import Any
+
+DEFAULTS_FILE = os.path.join(os.path.dirname(__file__), "defaults.json")
 
 # The fields the rules in architectures.py read, under transformers' standard names.
 FIELDS = (
@@ -51,7 +54,7 @@ class ConfigError(ValueError):
         super().__init__(f"{place} {problem}." + (f" {remedy}." if remedy else ""))
 
 
-def parse_config(text: str, source: str) -> dict[str, Any]:
+def parse_config(text: str, source: str) -> dict[str, object]:
     """The JSON object in ``text``; ``source`` names the file in errors.
 
     Raises:
@@ -77,7 +80,9 @@ def parse_config(text: str, source: str) -> dict[str, Any]:
 @cache
 def class_defaults() -> dict[str, Any]:
     """``defaults.json``: per model_type the config class, its other names, its defaults."""
-    return json.loads(DEFAULTS_FILE.read_text(encoding="utf-8"))
+    with open(DEFAULTS_FILE, encoding="utf-8") as file:
+        found: dict[str, Any] = json.load(file)
+        return found
 
 
 @dataclass(frozen=True)
@@ -86,13 +91,13 @@ class EffectiveConfig:
 
     source: str
     model_type: str
-    published: dict[str, Any]
-    defaults: Mapping[str, Any]
+    published: dict[str, object]
+    defaults: Mapping[str, object]
     prefix: str = ""
     class_name: str = ""
 
     @classmethod
-    def of(cls, config: Mapping[str, Any], source: str) -> EffectiveConfig:
+    def of(cls, config: Mapping[str, object], source: str) -> EffectiveConfig:
         """The effective config of a published one, the nested ``text_config`` resolved.
 
         Raises:
@@ -110,7 +115,7 @@ class EffectiveConfig:
 
     @classmethod
     def _nested(
-        cls, config: Mapping[str, Any], source: str, outer: str, inner: str
+        cls, config: Mapping[str, object], source: str, outer: str, inner: str
     ) -> EffectiveConfig:
         text = config.get("text_config")
         if text is None:
@@ -124,7 +129,7 @@ class EffectiveConfig:
 
     @classmethod
     def _flat(
-        cls, config: Mapping[str, Any], source: str, model_type: str, prefix: str
+        cls, config: Mapping[str, object], source: str, model_type: str, prefix: str
     ) -> EffectiveConfig:
         entry = class_defaults()["classes"].get(model_type, {})
         names = entry.get("names", {})
@@ -133,7 +138,7 @@ class EffectiveConfig:
             source, model_type, published, entry.get("defaults", {}), prefix, entry.get("class", "")
         )
 
-    def get(self, name: str) -> Any:
+    def get(self, name: str) -> object:
         """The published value (null included), else the class default, else None."""
         return self.published[name] if name in self.published else self.defaults.get(name)
 
@@ -195,7 +200,7 @@ class EffectiveConfig:
         return ConfigError(self.source, self.prefix + name, problem, remedy)
 
 
-def _show(value: Any) -> str:
+def _show(value: object) -> str:
     """A value as it stands in the file, cut to a readable length."""
     text = json.dumps(value, default=str)
     return text if len(text) <= 40 else text[:37] + "..."

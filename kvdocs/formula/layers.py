@@ -7,14 +7,13 @@ come from as text. A layer that keeps something else is one more small class her
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 
 class Layer:
     """What every kind of layer answers. Sizes are counted in elements, not bytes."""
 
-    kind: ClassVar[str]
-    noun: ClassVar[str] = "layer"
+    kind = ""  # without an annotation these are the class's, not fields of a layer
+    noun = "layer"
     window: int | None = None
 
     @property
@@ -43,7 +42,7 @@ class FullAttention(Layer):
     2048
     """
 
-    kind: ClassVar[str] = "full"
+    kind = "full"
     kv_heads: int
     k_dim: int
     v_dim: int
@@ -67,8 +66,8 @@ class SlidingWindow(FullAttention):
     262144
     """
 
-    kind: ClassVar[str] = "window"
-    noun: ClassVar[str] = "sliding layer"
+    kind = "window"
+    noun = "sliding layer"
     window: int
 
 
@@ -82,7 +81,7 @@ class Latent(Layer):
     1152
     """
 
-    kind: ClassVar[str] = "latent"
+    kind = "latent"
     kv_lora_rank: int
     rope_dim: int
 

@@ -27,7 +27,7 @@ from kvdocs.facts.claims import Claim, Gpu
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout, ConfigError, crossover
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.units import Literal
+from kvdocs.literal import Literal
 
 Number = int | Fraction
 

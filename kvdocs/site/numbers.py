@@ -17,10 +17,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kvdocs.literal import Literal
 from kvdocs.site import fences
 from kvdocs.site.expressions import Answer, Scope, cited, evaluate, measured
 from kvdocs.site.pages import code, line_of, pages, prose
-from kvdocs.units import BYTE_UNITS, Literal
+from kvdocs.units import BYTE_UNITS
 
 KINDS = {
     "kv": "Computed",

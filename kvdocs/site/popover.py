@@ -11,8 +11,9 @@ from collections.abc import Callable
 from html import escape, unescape
 from itertools import count
 
+from kvdocs.literal import Literal
 from kvdocs.site.numbers import KINDS, Checked
-from kvdocs.units import Literal, exact
+from kvdocs.units import exact
 
 _ANCHOR = re.compile(
     rf'<a href="(?P<kind>{"|".join(KINDS)}):" title="(?P<expression>[^"]*)">(?P<text>[^<]*)</a>'

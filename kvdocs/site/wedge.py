@@ -9,15 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from kvdocs.formula import crossover
+
 
 @dataclass(frozen=True)
 class Wedge:
     """One model on one card; sizes in bytes, ``tokens`` in each conversation.
 
-    ``memory_bytes`` is the ceiling, ``other_bytes`` what is neither weights nor cache, and
-    ``users_max`` the conversations that fit whole: it must be what the sizes give.
-    Raises ValueError where a size is not positive (``other_bytes`` may be 0), where the weights do
-    not fit, and where ``users_max`` contradicts the sizes.
+    ``memory_bytes`` is the ceiling, ``other_bytes`` what is neither weights nor cache.
+    Raises ValueError where a size is not positive (``other_bytes`` may be 0) or the weights do not
+    fit.
     """
 
     model: str
@@ -27,7 +28,6 @@ class Wedge:
     memory_bytes: int
     memory_name: str
     other_bytes: int
-    users_max: int
 
     def __post_init__(self) -> None:
         sizes = (self.weights_bytes, self.bytes_per_conversation, self.tokens, self.memory_bytes)
@@ -37,13 +37,6 @@ class Wedge:
             raise ValueError(
                 f"{self.model} does not fit on {self.memory_name}: weights and other memory are "
                 f"{self.flat_bytes:,} bytes of {self.memory_bytes:,}"
-            )
-        fit = self.free_bytes // self.bytes_per_conversation
-        if self.users_max != fit:
-            raise ValueError(
-                f"{self.model} on {self.memory_name}: users_max is {self.users_max}, but "
-                f"{self.free_bytes:,} free bytes hold {fit} conversations of "
-                f"{self.bytes_per_conversation:,} bytes"
             )
 
     @property
@@ -55,6 +48,11 @@ class Wedge:
     def free_bytes(self) -> int:
         """Bytes left for the cache."""
         return self.memory_bytes - self.flat_bytes
+
+    @property
+    def users_max(self) -> int:
+        """Whole conversations that fit."""
+        return self.free_bytes // self.bytes_per_conversation
 
     @property
     def full_at(self) -> Fraction:
@@ -69,7 +67,7 @@ class Wedge:
     @property
     def outweighs_from(self) -> int:
         """The first whole number of conversations whose cache is larger than the weights."""
-        return self.weights_bytes // self.bytes_per_conversation + 1
+        return crossover(self.weights_bytes, self.bytes_per_conversation)
 
     def total(self, users: int | Fraction) -> Fraction:
         """Return the bytes that ``users`` conversations need, with everything below them."""

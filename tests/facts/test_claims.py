@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kvdocs.facts.claims import Claim, load_claims, load_gpus
-from kvdocs.units import Literal
+from kvdocs.literal import Literal
 
 CLAIMS = load_claims()
 GPUS = load_gpus()

@@ -1,5 +1,6 @@
 """Stated numbers: each changed digit is caught, with file and line; each page is one case a number."""
 
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -160,7 +161,7 @@ def test_a_link_that_is_almost_a_stated_number_is_an_error(tmp_path, link):
         ("qwen2_5_7b.slope(", "is not an expression"),
         ("__import__('os').system('true')", "not a function"),
         ("qwen2_5_7b.__class__", "no whole number"),
-        ("qwen2_5_7b.source.kind", "is not a model"),
+        ("qwen2_5_7b.source.kind", "no whole number"),
         ("(lambda: 1)()", "not a function"),
         ("[1][0]", "not allowed"),
         ("2 ** 99999999", "not allowed"),
@@ -179,9 +180,8 @@ def test_a_link_that_is_almost_a_stated_number_is_an_error(tmp_path, link):
     ],
 )
 def test_what_is_no_expression_is_refused_with_the_reason(expression, says):
-    with pytest.raises(ValueError, match="") as caught:
+    with pytest.raises(ValueError, match=re.escape(says)):
         evaluate(expression, QWEN)
-    assert says in str(caught.value)
 
 
 def test_an_answer_shows_formula_values_and_source():

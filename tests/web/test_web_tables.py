@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
 
 @pytest.fixture(params=[390, 1440])

@@ -1,0 +1,98 @@
+"""Every published model that the formula has a rule for, full size, against transformers.
+
+No weights and no memory: the meta device. Equality is exact and per layer.
+"""
+
+import pytest
+from tests.installed import missing_architecture, no_meta
+
+from kvdocs.evidence import records
+from kvdocs.evidence.measure import Measurement, measure
+from kvdocs.formula import architectures
+from kvdocs.formula.layers import FullAttention, Latent
+
+MODELS = {model.id: model for model in records.models_with_a_rule()}
+
+
+def measured(model, tokens: int) -> Measurement:
+    reason = missing_architecture(model.config["model_type"]) or no_meta(model.config)
+    if reason:
+        pytest.skip(reason)
+    return measure(model.config, model.id, tokens, "meta")
+
+
+def assert_exact(found: Measurement) -> None:
+    if not found.equal:
+        raise AssertionError("\n".join(found.differences()))
+
+
+@pytest.mark.parametrize("model_id", MODELS)
+def test_cache_is_what_the_formula_says_in_every_layer(model_id):
+    model = MODELS[model_id]
+    layers = model.layout.layers
+    recorded = next(m for m in records.caches()["models"] if m["id"] == model_id)
+    for tokens, row in zip(records.lengths(model), recorded["lengths"], strict=True):
+        found = measured(model, tokens)
+        assert_exact(found)
+        # After a decoded token the memory behind each layer is the formula's figure itself.
+        stored = [layer.stored for layer in found.steps[-1].layers]
+        assert stored == [layer.bytes(tokens, element_bytes=2) for layer in layers]
+        assert row == {"tokens": tokens, "held": sum(stored), "formula": sum(stored), "equal": True}
+
+
+def test_the_last_length_passes_every_window():
+    for model in MODELS.values():
+        windows = [layer.window for layer in model.layout.layers if layer.window is not None]
+        assert records.lengths(model)[-1] > max(windows, default=0), model.id
+
+
+def test_every_rule_is_held_against_a_published_model():
+    of_models = {kind for entry in records.caches()["models"] for kind in entry["model_types"]}
+    assert set(architectures.FAMILIES) <= of_models
+
+
+# The tests of the tests: break one thing in the formula, and the check above must say where.
+
+
+def without_the_factor_2(cfg):
+    return [FullAttention(x.kv_heads, x.k_dim, 0) for x in architectures.late_windows(cfg)]
+
+
+def with_attention_heads(cfg):
+    heads = cfg.required("num_attention_heads")
+    return [FullAttention(heads, x.k_dim, x.v_dim) for x in architectures.late_windows(cfg)]
+
+
+def with_the_latent_twice(cfg):
+    return [Latent(2 * x.kv_lora_rank, 2 * x.rope_dim) for x in architectures.latent(cfg)]
+
+
+def without_windows(cfg):
+    layers = architectures.every_nth_full(2)(cfg)
+    return [FullAttention(x.kv_heads, x.k_dim, x.v_dim) for x in layers]
+
+
+@pytest.mark.parametrize(
+    ("broken", "model_id", "wrong_layers"),
+    [
+        (without_the_factor_2, "Qwen/Qwen2.5-7B-Instruct", range(28)),
+        (with_attention_heads, "Qwen/Qwen2.5-7B-Instruct", range(28)),
+        (with_the_latent_twice, "deepseek-ai/DeepSeek-V3", range(61)),
+        (without_windows, "openai/gpt-oss-20b", range(0, 24, 2)),
+    ],
+)
+def test_a_broken_formula_is_found_and_named(monkeypatch, broken, model_id, wrong_layers):
+    model = MODELS[model_id]
+    monkeypatch.setitem(architectures.FAMILIES, model.config["model_type"], broken)
+    with pytest.raises(AssertionError) as caught:
+        assert_exact(measured(model, 4096))
+    named = {line.partition(" (")[0] for line in str(caught.value).splitlines()}
+    assert named == {f"{model_id}: layer {index}" for index in wrong_layers}
+
+
+def test_a_wrong_number_of_layers_is_named(monkeypatch):
+    monkeypatch.setitem(
+        architectures.FAMILIES, "qwen2", lambda cfg: architectures.late_windows(cfg)[:-1]
+    )
+    with pytest.raises(ValueError, match="0.5B-Instruct: the cache has 24 layers, the formula 23"):
+        measured(MODELS["Qwen/Qwen2.5-0.5B-Instruct"], 64)

@@ -1,0 +1,100 @@
+"""Parameters counted from the config alone, times 2 bytes, against the published weights."""
+
+import pytest
+
+from kvdocs.evidence import records
+from kvdocs.evidence.caches import parameter_bytes
+from tests.installed import missing_architecture
+
+WEIGHED = {model.id: model for model in records.models_with_a_rule() if model.weights}
+
+# Published exactly as 2 bytes a parameter.
+EQUAL = [
+    "allenai/Olmo-3-7B-Instruct",
+    "deepseek-ai/DeepSeek-V2-Lite",
+    "google/gemma-3-1b-it",
+    "google/gemma-3-27b-it",
+    "google/gemma-3-4b-it",
+    "HuggingFaceTB/SmolLM2-135M-Instruct",
+    "HuggingFaceTB/SmolLM3-3B",
+    "meta-llama/Llama-3.1-70B-Instruct",
+    "meta-llama/Llama-3.1-8B-Instruct",
+    "meta-llama/Llama-3.2-1B-Instruct",
+    "meta-llama/Llama-3.2-3B-Instruct",
+    "microsoft/Phi-3-mini-4k-instruct",
+    "microsoft/Phi-3.5-mini-instruct",
+    "microsoft/Phi-4-mini-instruct",
+    "mistralai/Mistral-7B-Instruct-v0.3",
+    "mistralai/Mistral-7B-v0.1",
+    "mistralai/Mistral-Nemo-Instruct-2407",
+    "mistralai/Mixtral-8x7B-v0.1",
+    "Qwen/Qwen2.5-0.5B",
+    "Qwen/Qwen2.5-0.5B-Instruct",
+    "Qwen/Qwen2.5-14B",
+    "Qwen/Qwen2.5-32B",
+    "Qwen/Qwen2.5-32B-Instruct",
+    "Qwen/Qwen2.5-72B",
+    "Qwen/Qwen2.5-7B-Instruct",
+    "Qwen/Qwen3-14B",
+    "Qwen/Qwen3-235B-A22B",
+    "Qwen/Qwen3-30B-A3B",
+    "Qwen/Qwen3-32B",
+    "Qwen/Qwen3-8B",
+    "Qwen/Qwen3-Coder-480B-A35B-Instruct",
+]
+# Published with these bytes more than 2 a parameter, for a reason that accounts for each of them.
+MORE = {
+    "Qwen/Qwen3-0.6B": ("lm_head beside the embedding it is tied to", 151_936 * 1024 * 2),
+    "Qwen/Qwen3-1.7B": ("lm_head beside the embedding it is tied to", 151_936 * 2048 * 2),
+    "tiiuae/falcon-7b": ("lm_head beside the embedding it is tied to", 65_024 * 4544 * 2),
+    "tiiuae/falcon-7b-instruct": ("lm_head beside the embedding", 65_024 * 4544 * 2),
+    "meta-llama/Llama-2-7b-hf": ("a rotary buffer of 64 32-bit numbers a layer", 32 * 64 * 4),
+    "google/gemma-2-9b": ("32-bit weights", 9_241_705_984 * 2),
+    "openai-community/gpt2": (
+        "32-bit weights, and a 32-bit mask of 1024 x 1024 a layer",
+        124_439_808 * 2 + 12 * 1024 * 1024 * 4,
+    ),
+}
+# Published in fewer bits a parameter: 2 bytes each says nothing about them.
+FEWER_BITS = {
+    "deepseek-ai/DeepSeek-R1": "8 bits, with a draft layer",
+    "deepseek-ai/DeepSeek-V3": "8 bits, with a draft layer",
+    "MiniMaxAI/MiniMax-M2": "8 bits",
+    "openai/gpt-oss-120b": "4 bits",
+    "openai/gpt-oss-20b": "4 bits",
+}
+
+
+def counted(model_id: str) -> int:
+    model = WEIGHED[model_id]
+    if reason := missing_architecture(model.config["model_type"]):
+        pytest.skip(reason)
+    return parameter_bytes(model.config, model_id)
+
+
+@pytest.mark.parametrize("model_id", EQUAL)
+def test_parameters_times_2_are_the_published_weights(model_id):
+    assert counted(model_id) == WEIGHED[model_id].weights.bytes
+
+
+@pytest.mark.parametrize("model_id", MORE)
+def test_every_further_byte_is_accounted_for(model_id):
+    _, more = MORE[model_id]
+    assert counted(model_id) + more == WEIGHED[model_id].weights.bytes
+
+
+@pytest.mark.parametrize("model_id", FEWER_BITS)
+def test_fewer_bits_take_less_than_2_bytes_a_parameter(model_id):
+    assert WEIGHED[model_id].weights.bytes < counted(model_id)
+
+
+def test_every_model_with_published_weights_is_listed_once():
+    listed = [*EQUAL, *MORE, *FEWER_BITS]
+    assert sorted(listed) == sorted(WEIGHED)
+
+
+def test_the_record_has_the_same_figures():
+    recorded = {entry["id"]: entry for entry in records.caches()["models"]}
+    for model_id, model in WEIGHED.items():
+        assert recorded[model_id]["weights"] == model.weights.bytes
+    assert all(recorded[i]["parameters"] == recorded[i]["weights"] for i in EQUAL)

@@ -1,0 +1,170 @@
+"""The command line as a reader uses it: in its own process, answers on stdout, reasons on stderr."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kvdocs.facts.snapshot import load
+
+KEYS = [
+    "model",
+    "model_type",
+    "source",
+    "kv_dtype",
+    "tokens",
+    "bytes",
+    "bytes_per_token",
+    "constant_bytes",
+    "layers",
+    "weights_bytes",
+    "known_by",
+]
+
+
+def kvdocs(*arguments, stdin="", **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "kvdocs", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+    )
+
+
+def answer(*arguments, **more):
+    run = kvdocs(*arguments, "--json", **more)
+    assert (run.returncode, run.stderr) == (0, "")
+    return json.loads(run.stdout)
+
+
+def test_json_has_the_documented_keys_and_the_published_figures():
+    found = answer("cost", "Qwen/Qwen2.5-7B-Instruct")
+    assert list(found) == KEYS
+    assert found["bytes"] == 234_881_024
+    assert found["bytes_per_token"] == 57_344
+    assert found["weights_bytes"] == 15_231_233_024
+    assert found["source"] == {"kind": "snapshot", "revision": None, "retrieved": "2026-11-29"}
+    assert found["known_by"] == "measured"
+    assert found["layers"] == [
+        {"kind": "full", "count": 28, "bytes_per_token": 2048, "window": None, "constant_bytes": 0}
+    ]
+
+
+def test_layers_add_up_to_the_bytes_at_any_length():
+    for tokens in (1, 1000, 1024, 1025, 50_000):
+        found = answer("cost", "google/gemma-3-27b-it", "--tokens", str(tokens))
+        total = sum(
+            layer["count"]
+            * (
+                layer["constant_bytes"]
+                + layer["bytes_per_token"] * min(tokens, layer["window"] or tokens)
+            )
+            for layer in found["layers"]
+        )
+        assert total == found["bytes"]
+
+
+def test_a_dtype_may_be_short_and_its_full_name_is_answered():
+    found = answer("cost", "Qwen/Qwen2.5-7B-Instruct", "--kv-dtype", "fp8")
+    assert (found["kv_dtype"], found["bytes_per_token"]) == ("fp8_e4m3", 28_672)
+
+
+def test_a_file_and_standard_input_give_the_same(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(load("openai/gpt-oss-20b").config), encoding="utf-8")
+    from_file = answer("cost", str(path))
+    from_pipe = answer("cost", "-", stdin=path.read_text(encoding="utf-8"))
+    assert from_file["source"] == {"kind": "file", "revision": None, "retrieved": None}
+    assert from_file["weights_bytes"] is None
+    assert from_file["layers"] == from_pipe["layers"] == answer("cost", "openai/gpt-oss-20b")["layers"]
+    assert answer("cost", str(tmp_path))["bytes"] == from_file["bytes"]
+
+
+def test_the_table_shows_the_derivation_and_how_it_is_known():
+    run = kvdocs("cost", "Qwen/Qwen2.5-7B-Instruct")
+    assert "2 (K and V) × 28 layers × 4 KV heads × 128 head_dim × 4,096 tokens × 2 bytes" in run.stdout
+    assert "234,881,024 bytes" in run.stdout
+    assert "65 such sequences" in run.stdout
+    assert "measured" in run.stdout
+
+
+QWEN = dict(load("Qwen/Qwen2.5-7B-Instruct").config)
+
+
+@pytest.mark.parametrize(
+    ("config", "names"),
+    [
+        (QWEN | {"num_key_value_heads": [4]}, "num_key_value_heads"),
+        (QWEN | {"num_attention_heads": 0}, "num_attention_heads"),
+        (QWEN | {"num_hidden_layers": -1}, "num_hidden_layers"),
+        (QWEN | {"num_key_value_heads": 3}, "num_key_value_heads"),
+        (QWEN | {"model_type": "no_such_type"}, "model_type"),
+        (QWEN | {"model_type": "mamba"}, "model_type"),
+        ([QWEN], "not an object"),
+    ],
+)
+def test_a_bad_config_is_one_paragraph_with_status_2_and_no_number(config, names):
+    for extra in ([], ["--json"]):
+        run = kvdocs("cost", "-", *extra, stdin=json.dumps(config))
+        assert (run.returncode, run.stdout) == (2, "")
+        assert names in run.stderr
+        assert run.stderr.startswith("kvdocs cost: standard input")
+        assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "names"),
+    [
+        (["cost", "no/such/config.json"], "", "No such file"),
+        (["cost", "-"], "{", "is not JSON"),
+        (["cost", "-"], "", "is not JSON"),
+        (["cost", "-"], "<html></html>", "is not JSON"),
+        (["cost", "no-such-org/no-such-model"], "", "no-such-org/no-such-model"),
+        (["cost", "Qwen/Qwen2.5-7B-Instruct", "--kv-dtype", "q8_0"], "", "unknown cache dtype"),
+        (["numbers", "check", "no/such/page.md"], "", "no such file"),
+        (["cost", "Qwen/Qwen3-Next-80B-A3B-Instruct"], "", "qwen3_next"),
+    ],
+)
+def test_bad_input_says_what_was_wrong(arguments, stdin, names):
+    run = kvdocs(*arguments, stdin=stdin)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert names in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize("tokens", ["0", "-5", "many", "1.5", "9" * 30, ""])
+def test_a_length_that_is_none_is_refused(tokens):
+    run = kvdocs("cost", "Qwen/Qwen2.5-7B-Instruct", "--tokens", tokens)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "--tokens" in run.stderr
+
+
+def test_binary_rubbish_is_refused(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_bytes(b"\xff\xfe\x00\x01" * 100)
+    run = kvdocs("cost", str(path))
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "UTF-8" in run.stderr
+
+
+def test_a_closed_pipe_is_no_error():
+    command = f"{sys.executable} -m kvdocs cost Qwen/Qwen2.5-7B-Instruct | true"
+    run = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert "Traceback" not in run.stderr
+
+
+def test_numbers_check_fails_and_fix_mends(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text('# A\n\n[55 KiB](kv: "qwen2_5_7b.slope()") and 7 GiB\n', encoding="utf-8")
+    run = kvdocs("numbers", "check", str(page))
+    assert run.returncode == 1
+    assert f"{page}:3: says" in run.stderr
+    assert '"7 GiB…" stands alone' in run.stderr
+    page.write_text('# A\n\n[55 KiB](kv: "qwen2_5_7b.slope()")\n', encoding="utf-8")
+    assert kvdocs("numbers", "fix", str(page)).returncode == 0
+    assert "[56 KiB]" in page.read_text(encoding="utf-8")
+    assert kvdocs("numbers", "check", str(page)).returncode == 0

@@ -1,0 +1,77 @@
+"""The house: imports run one way, the formula needs nothing, and the command line starts light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "kvdocs"
+FLOORS = ["units", "formula", "facts", "serving", "evidence", "site", "cli"]
+TOP = {"__init__": "units", "__main__": "cli", "cost": "cli", "cli": "cli"}
+HEAVY = {"torch", "transformers", "pandas", "numpy", "mkdocs", "huggingface_hub"}
+
+
+def _floor(path):
+    top = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return FLOORS.index(TOP.get(top, top))
+
+
+def _imports(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.name)
+def test_no_module_imports_a_higher_floor(path):
+    for name in _imports(path):
+        if name.startswith("kvdocs."):
+            top = name.split(".")[1]
+            if top in FLOORS or top in TOP:
+                assert FLOORS.index(TOP.get(top, top)) <= _floor(path), f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "formula").glob("*.py")), ids=lambda p: p.name)
+def test_the_formula_needs_the_standard_library_only(path):
+    allowed = sys.stdlib_module_names | {"kvdocs"}
+    assert {name.split(".")[0] for name in _imports(path)} <= allowed
+
+
+@pytest.mark.parametrize("floor", ["units", "formula", "facts", "site"])
+def test_torch_and_transformers_are_imported_in_evidence_only(floor):
+    files = [PACKAGE / "units.py"] if floor == "units" else (PACKAGE / floor).rglob("*.py")
+    for path in files:
+        assert not {name.split(".")[0] for name in _imports(path)} & {"torch", "transformers"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["cost", "Qwen/Qwen2.5-7B-Instruct"], ["cost", "google/gemma-3-4b-it", "--json"], ["--help"]],
+)
+def test_the_command_line_answers_without_heavy_imports(arguments):
+    code = (
+        "import sys\nfrom kvdocs.cli import main\n"
+        f"try:\n    main({arguments!r})\nexcept SystemExit:\n    pass\n"
+        "print('LOADED', *sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.rpartition("LOADED")[2].split())
+    assert not loaded & HEAVY
+
+
+def test_the_lock_names_every_requirement_and_no_address():
+    import tomllib
+
+    root = PACKAGE.parent
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lock = (root / "requirements.lock").read_text(encoding="utf-8")
+    pins = [line for line in lock.splitlines() if line and not line.startswith("#")]
+    assert all(line.count("==") == 1 and "/" not in line and "@" not in line for line in pins)
+    names = {line.partition("==")[0].lower().replace("_", "-") for line in pins}
+    wanted = {name for extra in project["optional-dependencies"].values() for name in extra}
+    assert {n.lower().replace("_", "-") for n in wanted if not n.startswith("kvdocs")} <= names
