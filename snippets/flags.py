@@ -5,7 +5,7 @@ from kvdocs.facts.claims import load_claims
 claims = load_claims()
 share = claims["vllm.gpu_memory_utilization.default"]
 
-print("```sh")
+print("```text")
 print(f"# {share.version}")
 print("--max-model-len 4096           # the longest sequence accepted; reserves no cache")
 print("--kv-cache-dtype fp8           # half the cache; refused on a T4; measure the quality")

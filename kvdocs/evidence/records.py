@@ -21,7 +21,8 @@ WHAT = (
     "Every cache was allocated by transformers on torch's meta device: a prompt of tokens - 1 and "
     "one decoded token. held is the memory behind the cache, formula what kvdocs computes, equal "
     "whether every layer agrees. The last length passes every window of the model. "
-    "parameters is the parameter count times 2 bytes, weights the published size."
+    "parameters is the parameter count times 2 bytes, weights the published size. "
+    "To measure one again: kvdocs measure MODEL --tokens N"
 )
 
 
@@ -44,7 +45,7 @@ def known_by(model_type: str, model_id: str, path: Path = CACHES_FILE) -> str:
     return "measured" if exact and all(exact) else "unverified"
 
 
-def check() -> list[str]:
+def check(path: Path = CACHES_FILE) -> list[str]:
     """Each line of the record that measuring again would change, date and machine aside.
 
     Raises:
@@ -52,19 +53,19 @@ def check() -> list[str]:
     """
     import difflib
 
-    old, new = (_text({"models": content["models"]}) for content in (caches(), measured()))
-    names = (CACHES_FILE.name, "measured now")
+    old, new = (_text({"models": content["models"]}) for content in (caches(path), measured()))
+    names = (path.name, "measured now")
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), *names, lineterm="", n=1)
     return list(lines)
 
 
-def update() -> None:
+def update(path: Path = CACHES_FILE) -> None:
     """Measure every model and write the record; takes a minute or two.
 
     Raises:
         MeasureError: a model of the snapshot cannot be measured here.
     """
-    CACHES_FILE.write_text(_text(measured()), encoding="utf-8")
+    path.write_text(_text(measured()), encoding="utf-8")
     caches.cache_clear()
 
 

@@ -177,7 +177,8 @@ def _refusal(response: Any, what: str, wait: float | None) -> Trouble:
         )
         return Trouble(f"the Hub shows no such model without the right token ({status})", remedy)
     if status == 404:
-        return Trouble(f"the Hub has no {what} for it (404)", "Check the id; it may be removed")
+        remedy = "Check the id; the model may have been removed"
+        return Trouble(f"the Hub has no {what} for it (404)", remedy)
     return Trouble(f"the Hub failed ({status})")
 
 

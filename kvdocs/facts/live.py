@@ -69,7 +69,8 @@ def fetch_many(model_ids: Iterable[str], timeout_s: float) -> dict[str, Model | 
     for name in ids:
         todo.put(name)
     for _ in range(min(WORKERS, len(ids))):
-        Thread(target=_work, args=(todo, answers, deadline), daemon=True).start()
+        work = (todo, answers, deadline)
+        Thread(target=_work, args=work, name="kvdocs-hub", daemon=True).start()
     found = dict(_until(deadline, answers, len(ids)))
     late = deadline.missed()
     return {name: found.get(name) or LookupFailed(name, late.reason, late.remedy) for name in ids}

@@ -24,6 +24,7 @@ from kvdocs.facts import hub, live, snapshot
 from kvdocs.facts.models import LookupFailed, Model
 from kvdocs.formula import CacheLayout, ConfigError
 from kvdocs.formula.config import FIELDS, EffectiveConfig
+from kvdocs.formula.layers import plural
 from kvdocs.units import binary, exact
 
 
@@ -210,10 +211,10 @@ def _complete(outcome: Outcome) -> Outcome:
 def _summary(action: str, outcome: Outcome) -> str:
     models, moved = len(outcome.entries), len({d.model_id for d in outcome.differences})
     if action == "update":
-        return f"{models} entries updated, {moved} of them with other bytes"
+        return f"{plural(models, 'model')} updated, {moved} with other bytes"
     if not moved:
-        return f"{models} models: the Hub and the snapshot agree in every byte"
-    return f"{moved} of {models} models differ; accept with: kvdocs snapshot update MODEL"
+        return f"{plural(models, 'model')}: the Hub and the snapshot agree in every byte"
+    return f"{moved} of {plural(models, 'model')} with other bytes; accept with: kvdocs snapshot update MODEL"
 
 
 def _layout_differences(old: Model, new: Model) -> list[Difference]:

@@ -7,7 +7,7 @@ and a native popover (no script needed).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape, unescape
 from itertools import count
 
@@ -41,30 +41,39 @@ def render(html: str, lookup: Callable[[str, str, str], Checked]) -> str:
     return rendered
 
 
-def _widget(checked: Checked, number: int) -> str:
-    stated = checked.stated
-    name = f"kv-{number}"
-    css = CSS_KIND.get(stated.kind, stated.kind)
+def button(name: str, label: str, kind: str, parts: Iterable[tuple[str, str]]) -> str:
+    """``label`` as a button that shows ``parts``, each a (CSS class, text) pair.
+
+    ``name`` is the id of the popover and must be unique in its page.
+    """
+    lines = "".join(_element(css, text) for css, text in parts)
     return (
-        f'<span class="kv"><button type="button" class="kv-number kv-{css}" popovertarget="{name}">'
-        f'{escape(stated.text)}</button><span popover="auto" id="{name}" class="kv-pop" role="note" '
-        f"data-search-exclude>{_explanation(checked)}</span></span>"
+        f'<span class="kv"><button type="button" class="kv-number kv-{kind}" popovertarget="{name}">'
+        f'{escape(label)}</button><span popover="auto" id="{name}" class="kv-pop" role="note">'
+        f"{lines}</span></span>"
     )
 
 
-def _explanation(checked: Checked) -> str:
+def _element(css: str, text: str) -> str:
+    tag = "code" if css == "expr" else "span"  # the search index must not hold explanations
+    return f'<{tag} class="kv-pop-{css}" data-search-exclude>{escape(text)}</{tag}>'
+
+
+def _widget(checked: Checked, number: int) -> str:
+    kind = CSS_KIND.get(checked.stated.kind, checked.stated.kind)
+    return button(f"kv-{number}", checked.stated.text, kind, _explanation(checked))
+
+
+def _explanation(checked: Checked) -> list[tuple[str, str]]:
     stated, answer = checked.stated, checked.answer
     if answer is None:
         raise ValueError(f"{stated.text!r} was not checked")
-    head = f'<span class="kv-pop-kind">{KINDS[stated.kind]}</span>'
-    if value := exact_value(checked):
-        head += f' <span class="kv-pop-exact">{escape(value)}</span>'
-    parts = [f'<span class="kv-pop-head">{head}</span>']
-    parts += [f'<span class="kv-pop-how">{escape(line)}</span>' for line in answer.how]
+    value = exact_value(checked)
+    parts = [("kind", KINDS[stated.kind]), *([("exact", value)] if value else [])]
+    parts += [("how", line) for line in answer.how]
     if stated.kind in ("kv", "cited", "measured"):
-        parts.append(f'<code class="kv-pop-expr">{escape(stated.expression)}</code>')
-    parts += [f'<span class="kv-pop-source">{escape(line)}</span>' for line in answer.sources]
-    return "".join(parts)
+        parts.append(("expr", stated.expression))
+    return parts + [("source", line) for line in answer.sources]
 
 
 def exact_value(checked: Checked) -> str:

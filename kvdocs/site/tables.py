@@ -16,8 +16,8 @@ from kvdocs.formula import ConfigError, crossover
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.layers import FullAttention, Latent
 from kvdocs.site.numbers import KINDS, Checked
-from kvdocs.site.popover import exact_value
-from kvdocs.units import binary
+from kvdocs.site.popover import button, exact_value
+from kvdocs.units import binary, exact
 
 CONVERSATION = 4096  # tokens
 
@@ -34,9 +34,13 @@ COLUMNS = (
     "bytes_at_4096_tokens",
     "weights_bytes",
     "weights_kind",
+    "weights_from",
+    "weights_confidence",
     "crossover_at_4096_tokens",
     "known_by",
+    "config_source",
     "config_from",
+    "config_agrees",
     "config_complete",
 )
 
@@ -78,9 +82,13 @@ def model_row(model: Model) -> dict[str, Any]:
         "bytes_at_4096_tokens": held,
         "weights_bytes": weights.bytes if weights else None,
         "weights_kind": weights.kind if weights else None,
+        "weights_from": weights.source if weights else None,
+        "weights_confidence": weights.confidence if weights else None,
         "crossover_at_4096_tokens": crossover(weights.bytes, held) if weights else None,
         "known_by": known_by(model.config["model_type"], model.id),
-        "config_from": f"{model.source}: {model.source.detail}",
+        "config_source": model.source.kind,
+        "config_from": f"{model.source}; {model.source.detail}",
+        "config_agrees": "; ".join(model.agrees),
         "config_complete": model.complete,
     }
 
@@ -133,12 +141,12 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
 
 def models_html(rows: list[dict[str, Any]]) -> str:
     """The sortable, filterable table of all models; complete without a script."""
-    return _table(_MODEL_HEAD, [_model_cells(row) for row in rows])
+    return _table("models", _MODEL_HEAD, [_model_cells(row, number) for number, row in enumerate(rows)])
 
 
 def ledger_html(checked: Iterable[Checked]) -> str:
     """Every stated number as a row of a sortable, filterable table."""
-    return _table(_LEDGER_HEAD, [_ledger_cells(one) for one in checked])
+    return _table("numbers", _LEDGER_HEAD, [_ledger_cells(one) for one in checked])
 
 
 # Title, how the column sorts, further attributes of the header.
@@ -154,7 +162,7 @@ _MODEL_HEAD = (
     ("Weights", "number", ""),
     ("Crossover", "number", ""),
     ("Known by", "text", " data-filter"),
-    ("Config from", "text", ""),
+    ("Config", "text", ""),
 )
 _LEDGER_HEAD = (
     ("Page", "text", " data-filter"),
@@ -166,10 +174,12 @@ _LEDGER_HEAD = (
 )
 
 
-def _model_cells(row: dict[str, Any]) -> list[str]:
+def _model_cells(row: dict[str, Any], number: int) -> list[str]:
     scheme, _, windows = row["attention"].partition(", ")
     slides = f"<br><small>{windows}</small>" if windows else ""
-    part = "" if row["config_complete"] else " (part of the file)"
+    config = [("kind", "Config"), ("source", row["config_from"])]
+    config += [("how", f"Agrees with {row['config_agrees']}")] if row["config_agrees"] else []
+    config += [("how", "Only part of the file is known")] if not row["config_complete"] else []
     return [
         f'<th scope="row">{escape(row["model"])}</th>',
         _cell(scheme + slides, scheme),
@@ -177,10 +187,10 @@ def _model_cells(row: dict[str, Any]) -> list[str]:
         _size(row["bytes_per_token"]),
         _size(row["bytes_per_token_past_window"]),
         _size(row["bytes_at_4096_tokens"]),
-        _size(row["weights_bytes"], row["weights_kind"]),
+        _weights(row, number),
         _count(row["crossover_at_4096_tokens"]),
         _cell(row["known_by"], row["known_by"]),
-        _cell(escape(row["config_from"]) + part, row["config_from"]),
+        _cell(button(f"config-{number}", row["config_source"], "cited", config)),
     ]
 
 
@@ -199,26 +209,45 @@ def _ledger_cells(one: Checked) -> list[str]:
     ]
 
 
-def _table(head: Sequence[tuple[str, str, str]], rows: Iterable[list[str]]) -> str:
+def _table(name: str, head: Sequence[tuple[str, str, str]], rows: Iterable[list[str]]) -> str:
     titles = "".join(
         f'<th scope="col" data-sort="{sort}"{extra}>{title}</th>' for title, sort, extra in head
     )
     body = "\n".join(f"<tr>{''.join(cells)}</tr>" for cells in rows)
     return (
-        f'<div class="kv-table" data-kv-table>\n<table>\n<thead><tr>{titles}</tr></thead>\n'
+        f'<div class="kv-table" data-kv-table="{name}">\n<table>\n<thead><tr>{titles}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody>\n</table>\n</div>"
     )
 
 
-def _cell(content: str, value: str | None = None, title: str | None = None) -> str:
-    attributes = "" if value is None else f' data-value="{escape(value)}"'
-    attributes += "" if title is None else f' title="{escape(title)}"'
-    return f"<td{attributes}>{content}</td>"
+def _cell(content: str, value: str | None = None) -> str:
+    attribute = "" if value is None else f' data-value="{escape(value)}"'
+    return f"<td{attribute}>{content}</td>"
+
+
+def _number(content: str, value: int | None) -> str:
+    """A cell that sorts by its exact value; a dash, sorted last, where there is none."""
+    if value is None:
+        return '<td class="kv-num" data-value="">–</td>'
+    return f'<td class="kv-num" data-value="{value}">{content}</td>'
 
 
 def _count(value: int | None) -> str:
-    return _cell("–", "") if value is None else _cell(f"{value:,}", str(value))
+    return _number("" if value is None else f"{value:,}", value)
 
 
-def _size(value: int | None, title: str | None = None) -> str:
-    return _cell("–", "") if value is None else _cell(binary(value), str(value), title)
+def _size(value: int) -> str:
+    return _number(binary(value), value)
+
+
+def _weights(row: dict[str, Any], number: int) -> str:
+    if row["weights_bytes"] is None:
+        return _number("", None)
+    parts = [
+        ("kind", "Weights"),
+        ("exact", exact(row["weights_bytes"])),
+        ("how", row["weights_kind"]),
+        ("source", f"{row['weights_from']} (confidence: {row['weights_confidence']})"),
+    ]
+    label = binary(row["weights_bytes"])
+    return _number(button(f"weights-{number}", label, "cited", parts), row["weights_bytes"])

@@ -256,16 +256,24 @@ def truncated() -> Fault:
     return _then(answer)
 
 
-def fifty_megabytes(*, declared: bool) -> Fault:
-    """A "config" of 50 MB, with or without its length in the headers."""
+def fifty_megabytes() -> Fault:
+    """A "config" of 50 MB that does not say so."""
 
     def answer(handler: _Handler) -> None:
         handler.close_connection = True
-        handler.start(
-            200, {"Content-Length": str(FIFTY_MB)} if declared else {"Connection": "close"}
-        )
+        handler.start(200, {"Connection": "close"})
         for _ in range(FIFTY_MB // 100_000):
             handler.write(b" " * 100_000)
+
+    return _then(answer)
+
+
+def claims_fifty_megabytes() -> Fault:
+    """Says so, and then sends nothing: only who reads the headers is not late."""
+
+    def answer(handler: _Handler) -> None:
+        handler.start(200, {"Content-Length": str(FIFTY_MB)})
+        handler.server.stopping.wait()
 
     return _then(answer)
 
@@ -315,9 +323,9 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "a list": (on("/resolve/", status(200, b"[]")), "holds a JSON list, not an object"),
     "not text": (on("/resolve/", status(200, b"\xff\xfe\x00")), "not UTF-8"),
     "deep nesting": (on("/resolve/", status(200, b"[" * 200_000)), "not usable JSON"),
-    "50 MB config": (on("/resolve/", fifty_megabytes(declared=True)), "larger than 5,000,000"),
-    "50 MB, no length": (on("/resolve/", fifty_megabytes(declared=False)), "larger than 5,000,000"),
-    "50 MB answer": (on("/api/", fifty_megabytes(declared=True)), "larger than 20,000,000 bytes"),
+    "50 MB config": (on("/resolve/", fifty_megabytes()), "larger than 5,000,000 bytes"),
+    "50 MB claimed": (on("/resolve/", claims_fifty_megabytes()), "larger than 5,000,000 bytes"),
+    "50 MB answer": (on("/api/", claims_fifty_megabytes()), "larger than 20,000,000 bytes"),
     "wrong hash": (on("/resolve/", wrong_hash()), "does not have the hash"),
     "no commit": (on("/api/", status(200, b'{"id": "a/b"}')), "names no commit"),
     "odd id": (on("/api/", status(200, b'{"id": "../x", "sha": "0"}')), "names no commit"),

@@ -193,7 +193,7 @@ def test_one_lookup_that_fails_and_nothing_is_written(server, folder):
     assert contents(folder) == before
 
 
-def fail_at(call, count, **attributes):
+def fail_at(call, count):
     """``call``, but its ``count``-th use fails as on a full disk."""
     calls = []
 
@@ -269,7 +269,7 @@ def test_check_says_what_differs(server, folder, capsys):
     assert capsys.readouterr().out.splitlines() == [
         f"{QWEN}: num_key_value_heads 4 → 7",
         f"{QWEN}: cache of 4,096 tokens 224 MiB → 392 MiB",
-        "1 of 2 models differ; accept with: kvdocs snapshot update MODEL",
+        "1 of 2 models with other bytes; accept with: kvdocs snapshot update MODEL",
     ]
 
 
@@ -279,7 +279,7 @@ def test_update_says_what_it_did(server, folder, capsys):
     assert capsys.readouterr().out.splitlines() == [
         f"{QWEN}: num_key_value_heads 4 → 7",
         f"{QWEN}: cache of 4,096 tokens 224 MiB → 392 MiB",
-        "2 entries updated, 1 of them with other bytes",
+        "2 models updated, 1 with other bytes",
     ]
 
 

@@ -8,8 +8,15 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-         "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 SCHEMES = ("light", "dark")
 WIDTHS = (390, 1440)
 
@@ -24,7 +31,8 @@ def find_site() -> Path:
 
 
 def pages(site: Path) -> list[str]:
-    return sorted(p.relative_to(site).as_posix() for p in site.rglob("*.html") if "assets" not in p.parts)
+    found = (path.relative_to(site) for path in site.rglob("*.html"))
+    return sorted(path.as_posix() for path in found if "assets" not in path.parts)
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -36,7 +44,8 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 def serve(site: Path):
     """The site at http://127.0.0.1:<free port>/."""
     server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(_Quiet, directory=str(site)))
+        ("127.0.0.1", 0), functools.partial(_Quiet, directory=str(site))
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/"
@@ -48,6 +57,7 @@ def serve(site: Path):
 @contextmanager
 def launch():
     from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
         try:

@@ -1,7 +1,8 @@
-"""The built site (KVDOCS_SITE, else site/), served on this machine and read in one browser for the whole run."""
+"""The built site (KVDOCS_SITE, else site/), served here and read in one browser."""
+
+import re
 
 import pytest
-
 from browser import SCHEMES, WIDTHS, find_browser, find_site, launch, pages, serve
 
 
@@ -20,15 +21,20 @@ def missing() -> str | None:
 
 
 def pytest_generate_tests(metafunc):
-    names = pages(find_site()) if not missing() else [pytest.param(None, marks=pytest.mark.skip(reason=missing()))]
+    if reason := missing():
+        names = views = [pytest.param(None, marks=pytest.mark.skip(reason=reason), id="none")]
+    else:
+        names = pages(find_site())
+        views = [
+            pytest.param((name, width, scheme), id=f"{name}-{width}-{scheme}")
+            for name in names
+            for width in WIDTHS
+            for scheme in SCHEMES
+        ]
     if "name" in metafunc.fixturenames:
         metafunc.parametrize("name", names, scope="session")
     if "view" in metafunc.fixturenames:
-        views = [(name, width, scheme) for name in names for width in WIDTHS for scheme in SCHEMES]
-        if missing():
-            views = names
-        metafunc.parametrize("view", views, indirect=True, scope="session",
-                             ids=None if missing() else ["-".join(map(str, view)) for view in views])
+        metafunc.parametrize("view", views, indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session")
@@ -67,6 +73,8 @@ def view(request, base, one_page):
     one_page.set_viewport_size({"width": width, "height": 900})
     one_page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     one_page.goto(base + name)
+    wanted = {"light": "default", "dark": "slate"}[scheme]
+    one_page.wait_for_selector(f"body[data-md-color-scheme={wanted}]")
     one_page.evaluate("""() => {
         document.querySelectorAll("details").forEach((details) => { details.open = true; });
         return document.fonts.ready.then(() => true);
@@ -75,7 +83,7 @@ def view(request, base, one_page):
 
 
 @pytest.fixture
-def fresh(browser, base, request):
+def fresh(browser, base):
     """A page of its own: fresh(name, width=1440, **context options)."""
     contexts = []
 
@@ -94,10 +102,11 @@ def fresh(browser, base, request):
 @pytest.fixture(scope="session")
 def page_with(site):
     """The first page whose HTML matches a pattern, or a skip that says what was missing."""
+
     def find(pattern: str, what: str) -> str:
-        import re
         for name in pages(site):
             if re.search(pattern, (site / name).read_text(encoding="utf-8"), re.S):
                 return name
         pytest.skip(f"no page of the site has {what}")
+
     return find

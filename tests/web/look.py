@@ -1,4 +1,7 @@
-"""Screenshots of every page, in both schemes, narrow and wide: python tests/web/look.py OUT [SITE] [PAGE …]"""
+"""Screenshots of every page, in both schemes, narrow and wide.
+
+python tests/web/look.py OUT [SITE] [PAGE …]
+"""
 
 import sys
 from pathlib import Path
@@ -18,7 +21,8 @@ def main(out: str, site: str | None = None, *only: str) -> None:
                 for name in only or pages(root):
                     page.goto(base + name)
                     page.evaluate("document.fonts.ready")
-                    target = folder / f"{name.replace('/', '_').removesuffix('.html')}-{scheme}-{width}.png"
+                    stem = name.replace("/", "_").removesuffix(".html")
+                    target = folder / f"{stem}-{scheme}-{width}.png"
                     page.screenshot(path=target, full_page=True)
                     print(target)
 

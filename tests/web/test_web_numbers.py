@@ -1,10 +1,11 @@
-"""A stated number shows how it was got: by keyboard, by tap and on hover, without JavaScript and inside the screen."""
+"""A stated number shows how it was got: by keyboard, tap and hover, unscripted, on the screen."""
 
 import pytest
-
 from browser import SCHEMES, WIDTHS
 
-Axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed").Axe
+Axe = pytest.importorskip(
+    "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+).Axe
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
 IN_CELL = (r"<td[^>]*>(?:(?!</td>).)*kv-number", "a stated number in a table cell")
@@ -17,7 +18,7 @@ def number_in_cell(page):
 
 def number_at_the_edge(page):
     """The number in a paragraph that ends furthest to the right."""
-    page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+    page.evaluate("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
     numbers = page.locator("article p .kv-number")
     rights = numbers.evaluate_all("(all) => all.map((node) => node.getBoundingClientRect().right)")
     return numbers.nth(rights.index(max(rights)))
@@ -26,7 +27,10 @@ def number_at_the_edge(page):
 PLACES = {"cell": (number_in_cell, IN_CELL), "edge": (number_at_the_edge, IN_TEXT)}
 
 
-@pytest.fixture(params=[(place, width) for place in PLACES for width in WIDTHS], ids=lambda p: "-".join(map(str, p)))
+@pytest.fixture(
+    params=[(place, width) for place in PLACES for width in WIDTHS],
+    ids=lambda param: f"{param[0]}-{param[1]}",
+)
 def case(request, page_with, fresh):
     """case(**context options) -> page, number, its card."""
     place, width = request.param
@@ -38,16 +42,20 @@ def case(request, page_with, fresh):
         number = find(page)
         number.scroll_into_view_if_needed()
         return page, number, page.locator("#" + number.get_attribute("popovertarget"))
+
     return open_case
 
 
 def assert_inside(page, card):
     expect(card).to_be_visible()
-    rect = card.evaluate("(node) => node.getBoundingClientRect().toJSON()")
-    size = page.viewport_size
-    assert rect["left"] >= 0 and rect["top"] >= 0, rect
-    assert rect["right"] <= size["width"] + .5 and rect["bottom"] <= size["height"] + .5, rect
-    assert card.evaluate("(node) => node.scrollWidth <= node.clientWidth"), "the card is wider than its box"
+    left, top, right, bottom = card.evaluate("""(node) => {
+        const { left, top, right, bottom } = node.getBoundingClientRect();
+        return [left, top, right, bottom];
+    }""")
+    width, height = page.viewport_size["width"], page.viewport_size["height"]
+    assert 0 <= left < right <= width + 0.5
+    assert 0 <= top < bottom <= height + 0.5
+    assert card.evaluate("(node) => node.scrollWidth <= node.clientWidth"), "does not wrap"
 
 
 def tab_to(page, number):
@@ -111,8 +119,14 @@ def test_number_stays_in_its_line(page_with, fresh):
     page = fresh(page_with(*IN_TEXT))
     number = number_at_the_edge(page)
     styles = ("font-size", "font-weight", "font-family", "line-height", "color")
-    assert number.evaluate("""(node, styles) => {
+    assert (
+        number.evaluate(
+            """(node, styles) => {
         const [own, around] = [getComputedStyle(node), getComputedStyle(node.parentElement)];
-        return styles.filter((style) => own.getPropertyValue(style) !== around.getPropertyValue(style));
-    }""", styles) == []
+        return styles.filter((it) => own.getPropertyValue(it) !== around.getPropertyValue(it));
+    }""",
+            styles,
+        )
+        == []
+    )
     assert number.evaluate("(node) => getComputedStyle(node).whiteSpace") == "nowrap"

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+SCREEN_ONLY = ".md-header, .md-sidebar, .md-footer, .md-code__nav, .kv-pop, .kv-table-tools"
+
 
 @pytest.mark.parametrize("paper", ["A4", "Letter"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -16,7 +18,7 @@ def test_cheat_sheet_is_one_page(page_with, fresh, paper, scheme):
 
 def test_only_the_text_is_printed(view):
     view.emulate_media(media="print")
-    seen = view.locator(":is(.md-header, .md-sidebar, .md-footer, .kv-pop, .kv-table-tools, .md-code__nav):visible").count()
+    seen = view.locator(f":is({SCREEN_ONLY}):visible").count()
     ground = view.evaluate("getComputedStyle(document.body).backgroundColor")
     view.emulate_media(media="screen")
     assert not seen

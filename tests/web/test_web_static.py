@@ -4,11 +4,19 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-
 from browser import find_site
 
 LOADS = {"src", "srcset", "poster", "data", "xlink:href"}
-LOADING_LINKS = {"stylesheet", "icon", "preload", "preconnect", "dns-prefetch", "modulepreload", "manifest", "prefetch"}
+LOADING_LINKS = {
+    "dns-prefetch",
+    "icon",
+    "manifest",
+    "modulepreload",
+    "preconnect",
+    "prefetch",
+    "preload",
+    "stylesheet",
+}
 CSS_LOADS = re.compile(r"""(?:url\(|@import)\s*["']?([^"')\s;]+)""")
 ELSEWHERE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:)?//", re.I)
 
@@ -21,7 +29,8 @@ class Loads(HTMLParser):
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
         self.found += [attrs[key] or "" for key in LOADS & attrs.keys()]
-        if tag == "use" or (tag == "link" and LOADING_LINKS & set((attrs.get("rel") or "").split())):
+        rel = set((attrs.get("rel") or "").split())
+        if tag == "use" or (tag == "link" and LOADING_LINKS & rel):
             self.found.append(attrs.get("href") or "")
         self.found += CSS_LOADS.findall(attrs.get("style") or "")
 

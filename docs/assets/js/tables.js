@@ -20,8 +20,8 @@
     return copy.textContent.trim().replace(/\s+/g, " ");
   };
 
-  function reachable(scroller) {
-    const name = scroller.querySelector("caption")?.textContent.trim() || scroller.dataset.kvTable || "Table";
+  function reachable(scroller, number) {
+    const name = scroller.querySelector("caption")?.textContent.trim() || `Table ${number + 1}`;
     const update = () => {
       const scrolls = scroller.scrollWidth > scroller.clientWidth || scroller.scrollHeight > scroller.clientHeight;
       if (!scrolls) return ["tabindex", "role", "aria-label"].forEach((key) => scroller.removeAttribute(key));
@@ -96,10 +96,9 @@
 
   /* Once everything is loaded, Material has wrapped the tables and made the copy buttons. */
   addEventListener("load", () => {
-    document.querySelectorAll("[data-kv-table]").forEach((box) => { sortable(box); reachable(box); });
-    document.querySelectorAll(".md-typeset__scrollwrap").forEach((wrap) => {
-      if (!wrap.closest(".kv-table")) reachable(wrap);
-    });
+    document.querySelectorAll("[data-kv-table]").forEach(sortable);
+    [...document.querySelectorAll(".kv-table, .md-typeset__scrollwrap")]
+      .filter((scroller) => !scroller.parentElement.closest(".kv-table")).forEach(reachable);
     document.querySelectorAll(".md-code__nav").forEach((nav) => nav.setAttribute("role", "none"));
   });
 })();

@@ -1,0 +1,73 @@
+"""Small models of every family with real tensors: a prompt, then tokens decoded one by one."""
+
+import pytest
+
+from kvdocs.evidence.caches import build_decoder, held_after_each_step
+from kvdocs.evidence.measure import kept_by_transformers, measure
+from kvdocs.formula import architectures, layout_of
+from kvdocs.formula.layers import FullAttention, SlidingWindow
+from tests.evidence.tiny import FAMILIES
+from tests.installed import missing_architecture, no_latent
+
+
+def config_of(family: str) -> dict:
+    config, kinds = FAMILIES[family]
+    too_old = no_latent() if "latent" in kinds else None
+    if reason := missing_architecture(config["model_type"]) or too_old:
+        pytest.skip(reason)
+    return config
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("prompt", [3, 7, 8, 21])  # the windows are 8
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_layer_is_exact_after_every_step(family, prompt, dtype):
+    found = measure(config_of(family), family, prompt + 6, "cpu", dtype, decoded=6)
+    assert found.differences() == []
+    assert [step.tokens for step in found.steps] == list(range(prompt, prompt + 7))
+    assert found.held == layout_of(FAMILIES[family][0]).bytes(prompt + 6, dtype)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_32_bits_take_twice_16(family):
+    config = config_of(family)
+    half, full = (measure(config, family, 12, "cpu", dtype) for dtype in ("float16", "float32"))
+    assert full.held == 2 * half.held
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_family_has_the_layers_it_is_here_for(family):
+    config, kinds = FAMILIES[family]
+    assert {layer.kind for layer in layout_of(config).layers} == kinds
+
+
+def test_every_rule_has_a_small_model():
+    assert {config["model_type"] for config, _ in FAMILIES.values()} == set(architectures.FAMILIES)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "shown", "stored", "shown_next", "stored_next"),
+    [
+        (10, 10, 10, 11, 11),
+        (31, 31, 31, 31, 32),
+        (32, 31, 32, 31, 32),
+        (100, 31, 100, 31, 32),
+    ],
+)
+def test_a_sliding_layer_shows_window_minus_1_tokens(
+    prompt, shown, stored, shown_next, stored_next
+):
+    config = FAMILIES["mistral, window"][0] | {"sliding_window": 32}
+    model = build_decoder(config, "mistral", "cpu", "float32")
+    token = 2 * 2 * 16 * 4  # K and V, 2 KV heads, head_dim 16, 4 bytes
+    (_, after_prompt), (_, after_token) = held_after_each_step(model, "mistral", prompt, 1)
+    assert after_prompt == [(shown * token, stored * token)] * 4
+    assert after_token == [(shown_next * token, stored_next * token)] * 4
+
+    layer = SlidingWindow(kv_heads=2, k_dim=16, v_dim=16, window=32)
+    assert kept_by_transformers(layer, prompt, prompt) == (shown, stored)
+    assert kept_by_transformers(layer, prompt + 1, 1) == (shown_next, stored_next)
+
+
+def test_a_layer_that_keeps_every_token_shows_and_stores_them():
+    assert kept_by_transformers(FullAttention(2, 16, 16), tokens=100, new=100) == (100, 100)

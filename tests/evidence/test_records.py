@@ -1,0 +1,109 @@
+"""What the record says, and that it is made, checked and written on one path."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from kvdocs.evidence import records
+from kvdocs.facts import snapshot
+from tests.installed import no_meta
+
+SMALL = "Qwen/Qwen2.5-0.5B-Instruct"
+
+
+@pytest.fixture
+def record(tmp_path):
+    """A record of three models, one of which the formula got wrong at one length."""
+
+    def entry(model_id: str, model_type: str, *equal: bool) -> dict:
+        lengths = [{"tokens": 64, "held": 1, "formula": 1, "equal": value} for value in equal]
+        return {"id": model_id, "model_types": [model_type], "lengths": lengths}
+
+    models = [
+        entry("a/exact", "llama", True, True),
+        entry("a/exact-too", "qwen2", True, True),
+        entry("a/wrong-when-long", "qwen2", True, False),
+    ]
+    path = tmp_path / "caches.json"
+    path.write_text(json.dumps({"models": models}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("model_type", "model_id", "expected"),
+    [
+        ("llama", "a/exact", "measured"),
+        ("llama", "some/finetune", "measured"),  # by its type, all of which are exact
+        ("qwen2", "a/exact-too", "measured"),
+        ("qwen2", "a/wrong-when-long", "unverified"),
+        ("qwen2", "some/finetune", "unverified"),  # one of its type is not exact
+        ("mamba", "some/mamba", "unverified"),
+        ("mamba", "a/exact", "unverified"),  # the same id, but not what was measured
+    ],
+)
+def test_known_by_is_measured_only_where_the_record_is_exact(
+    record, model_type, model_id, expected
+):
+    assert records.known_by(model_type, model_id, record) == expected
+
+
+def test_every_snapshot_model_with_a_rule_is_in_the_record_and_exact():
+    recorded = records.caches()["models"]
+    assert [m["id"] for m in recorded] == [m.id for m in records.models_with_a_rule()]
+    assert len(recorded) == 50
+    for model in records.models_with_a_rule():
+        assert records.known_by(model.config["model_type"], model.id) == "measured", model.id
+
+
+def test_the_record_says_when_and_with_what_it_was_made():
+    record = records.caches()
+    assert {"what", "date", "torch", "transformers", "python", "system"} <= set(record)
+    assert (record["device"], record["dtype"]) == ("meta", "bfloat16")
+    by_id = {entry["id"]: entry for entry in record["models"]}
+    assert by_id["moonshotai/Kimi-K2-Instruct"]["built_as"] == "deepseek_v3"
+    qwen = {row["tokens"]: row for row in by_id["Qwen/Qwen2.5-7B-Instruct"]["lengths"]}
+    assert qwen[4096] == {
+        "tokens": 4096,
+        "held": 234_881_024,
+        "formula": 234_881_024,
+        "equal": True,
+    }
+
+
+def test_reading_takes_the_standard_library_only():
+    code = (
+        "import sys; from kvdocs.evidence.records import known_by; known_by('qwen2', 'x');"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "kvdocs" in loaded
+    assert not {"torch", "transformers", "numpy", "huggingface_hub"} & set(loaded)
+
+
+@pytest.fixture
+def one_model(monkeypatch):
+    """As if the snapshot had only the smallest of the article's models."""
+    if reason := no_meta():
+        pytest.skip(reason)
+    monkeypatch.setattr(records, "models_with_a_rule", lambda: [snapshot.load(SMALL)])
+
+
+@pytest.mark.usefixtures("one_model")
+def test_update_writes_what_check_then_accepts(tmp_path):
+    path = tmp_path / "caches.json"
+    records.update(path)
+    assert records.check(path) == []
+    written = json.loads(path.read_text())
+    assert written["models"] == [m for m in records.caches()["models"] if m["id"] == SMALL]
+
+
+@pytest.mark.usefixtures("one_model")
+def test_check_names_the_line_that_differs(tmp_path):
+    path = tmp_path / "caches.json"
+    path.write_text(records.CACHES_FILE.read_text().replace("50331648", "50331649"))
+    changes = records.check(path)
+    assert '-     "held": 50331649,' in changes
+    assert '+     "held": 50331648,' in changes
