@@ -13,12 +13,17 @@ from collections.abc import Sequence
 
 from kvdocs import __version__
 
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     args = _parser().parse_args(argv)
     try:
-        return args.run(args)
+        status: int = args.run(args)
+        return status
     except ValueError as error:  # ConfigError, LookupFailed: what was wrong and what to do next
         print(f"kvdocs {args.command}: {error}", file=sys.stderr)
         return 2
@@ -27,12 +32,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
 
 
+class _Help(argparse.HelpFormatter):
+    """Help of a fixed width: asking for the terminal's takes longer than answering."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=88)
+
+
+class _Command(argparse.ArgumentParser):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=_Help, **options)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="kvdocs", description="How much memory a language model's KV cache takes, exactly."
+        prog="kvdocs",
+        description="How much memory a language model's KV cache takes, exactly.",
+        formatter_class=_Help,
     )
     parser.add_argument("--version", action="version", version=f"kvdocs {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", prog="kvdocs", parser_class=_Command
+    )
 
     cost = commands.add_parser("cost", help="bytes one sequence's cache takes, with the derivation")
     _add_model(cost)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
 
 from kvdocs.evidence.records import known_by
 from kvdocs.facts.hub import find
@@ -15,6 +14,10 @@ from kvdocs.facts.models import Model
 from kvdocs.formula import crossover, dtype_name
 from kvdocs.formula.layout import DTYPE_BYTES, Group
 from kvdocs.units import binary, exact
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,11 +12,8 @@ from fractions import Fraction
 from kvdocs.units import BINARY, BYTE_UNITS, DECIMAL, ratio
 
 # What a number may count when it is not memory. "%" shows a ratio; the rest is plain.
-COUNT_UNITS = frozenset(
-    "% × bit bits token tokens conversation conversations user users request requests sequence "
-    "sequences layer layers head heads block blocks element elements model models page pages "
-    "time times".split()
-)
+_NOUNS = "bit token conversation user request sequence layer head block element model page time"
+COUNT_UNITS = frozenset(["%", "×", *_NOUNS.split(), *(noun + "s" for noun in _NOUNS.split())])
 
 _LITERAL = re.compile(
     r"(?P<number>-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)(?P<space>[  ]?)(?P<unit>\D*)\Z"

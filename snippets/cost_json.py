@@ -3,9 +3,9 @@
 import json
 
 from kvdocs.cost import answer
-from kvdocs.facts.snapshot import load
+from kvdocs.site.scope import model
 
-model = load("google/gemma-3-4b-it")
+found = model("google/gemma-3-4b-it")
 print("```json")
-print(json.dumps(answer(model, tokens=2048, dtype="bfloat16"), indent=2))
+print(json.dumps(answer(found, tokens=2048, dtype="bfloat16"), indent=2))
 print("```")

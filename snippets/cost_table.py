@@ -1,9 +1,9 @@
 """What `kvdocs cost Qwen/Qwen2.5-7B-Instruct` prints."""
 
 from kvdocs.cost import answer, table
-from kvdocs.facts.snapshot import load
+from kvdocs.site.scope import model
 
-model = load("Qwen/Qwen2.5-7B-Instruct")
+found = model("Qwen/Qwen2.5-7B-Instruct")
 print("```text")
-print(table(model, answer(model, tokens=4096, dtype="bfloat16")))
+print(table(found, answer(found, tokens=4096, dtype="bfloat16")))
 print("```")

@@ -1,7 +1,7 @@
 """How caches grow: straight lines, bends at a window, a latent."""
 
-from kvdocs.facts.snapshot import load
 from kvdocs.site.charts import Curve, growth
+from kvdocs.site.scope import model
 
 LENGTHS = (0, 1024, 2047, 4096, 8192)
 MODELS = {
@@ -14,8 +14,8 @@ MODELS = {
 
 curves = []
 for model_id, note in MODELS.items():
-    model = load(model_id)
-    points = tuple((tokens, model.layout.bytes(tokens)) for tokens in LENGTHS)
-    curves.append(Curve(model.name, note, points))
+    found = model(model_id)
+    points = tuple((tokens, found.layout.bytes(tokens)) for tokens in LENGTHS)
+    curves.append(Curve(found.name, note, points))
 
 print(growth(curves))

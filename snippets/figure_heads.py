@@ -1,7 +1,7 @@
 """Who shares keys and values: the head counts of three real models."""
 
-from kvdocs.facts.snapshot import load
 from kvdocs.site.charts import Heads, shared_heads
+from kvdocs.site.scope import model
 
 MODELS = {
     "MHA": "microsoft/Phi-3-mini-4k-instruct",
@@ -11,8 +11,8 @@ MODELS = {
 
 schemes = []
 for scheme, model_id in MODELS.items():
-    model = load(model_id)
-    query_heads = model.config["num_attention_heads"]
-    schemes.append(Heads(scheme, model.name, query_heads, model.layout.layers[0].kv_heads))
+    found = model(model_id)
+    query_heads = found.config["num_attention_heads"]
+    schemes.append(Heads(scheme, found.name, query_heads, found.layout.kv_heads))
 
 print(shared_heads(schemes))

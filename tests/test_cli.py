@@ -1,4 +1,4 @@
-"""The command line as a reader uses it: in its own process, answers on stdout, reasons on stderr."""
+"""The command line as a reader uses it, in its own process: answers out, reasons on stderr."""
 
 import json
 import os
@@ -80,13 +80,17 @@ def test_a_file_and_standard_input_give_the_same(tmp_path):
     from_pipe = answer("cost", "-", stdin=path.read_text(encoding="utf-8"))
     assert from_file["source"] == {"kind": "file", "revision": None, "retrieved": None}
     assert from_file["weights_bytes"] is None
-    assert from_file["layers"] == from_pipe["layers"] == answer("cost", "openai/gpt-oss-20b")["layers"]
+    assert (
+        from_file["layers"] == from_pipe["layers"] == answer("cost", "openai/gpt-oss-20b")["layers"]
+    )
     assert answer("cost", str(tmp_path))["bytes"] == from_file["bytes"]
 
 
 def test_the_table_shows_the_derivation_and_how_it_is_known():
     run = kvdocs("cost", "Qwen/Qwen2.5-7B-Instruct")
-    assert "2 (K and V) × 28 layers × 4 KV heads × 128 head_dim × 4,096 tokens × 2 bytes" in run.stdout
+    assert (
+        "2 (K and V) × 28 layers × 4 KV heads × 128 head_dim × 4,096 tokens × 2 bytes" in run.stdout
+    )
     assert "234,881,024 bytes" in run.stdout
     assert "65 such sequences" in run.stdout
     assert "measured" in run.stdout

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 from kvdocs.formula.architectures import FAMILIES, WRAPPERS
@@ -37,18 +38,18 @@ def check() -> list[str]:
     """Each line of ``defaults.json`` that differs from the installed transformers."""
     import difflib
 
-    old = DEFAULTS_FILE.read_text(encoding="utf-8").splitlines()
+    old = Path(DEFAULTS_FILE).read_text(encoding="utf-8").splitlines()
     new = from_transformers().splitlines()
-    names = (DEFAULTS_FILE.name, "installed transformers")
+    names = (Path(DEFAULTS_FILE).name, "installed transformers")
     return list(difflib.unified_diff(old, new, *names, lineterm="", n=1))
 
 
 def update() -> None:
     """Write ``defaults.json`` from the installed transformers."""
-    DEFAULTS_FILE.write_text(from_transformers(), encoding="utf-8")
+    Path(DEFAULTS_FILE).write_text(from_transformers(), encoding="utf-8")
 
 
-def _entry(config_class: type) -> dict[str, Any]:
+def _entry(config_class: Any) -> dict[str, Any]:
     if "text_config" in getattr(config_class, "sub_configs", {}):
         inner = config_class().text_config.model_type
         return {"class": config_class.__name__, "text_config": inner}

@@ -214,7 +214,8 @@ def _summary(action: str, outcome: Outcome) -> str:
         return f"{plural(models, 'model')} updated, {moved} with other bytes"
     if not moved:
         return f"{plural(models, 'model')}: the Hub and the snapshot agree in every byte"
-    return f"{moved} of {plural(models, 'model')} with other bytes; accept with: kvdocs snapshot update MODEL"
+    accept = "accept with: kvdocs snapshot update MODEL"
+    return f"{moved} of {plural(models, 'model')} with other bytes; {accept}"
 
 
 def _layout_differences(old: Model, new: Model) -> list[Difference]:

@@ -49,6 +49,16 @@ class CacheLayout:
 
     layers: tuple[Layer, ...]
 
+    @property
+    def kv_heads(self) -> int:
+        """KV heads of the attention layers, the most where they differ; 0 without such layers."""
+        return max((x.kv_heads for x in self.layers if isinstance(x, FullAttention)), default=0)
+
+    @property
+    def head_dim(self) -> int:
+        """Elements of one key, the most where they differ; 0 without attention layers."""
+        return max((x.k_dim for x in self.layers if isinstance(x, FullAttention)), default=0)
+
     def groups(self) -> tuple[Group, ...]:
         """Equal layers counted together, in order of first appearance."""
         return tuple(Group(layer, count) for layer, count in Counter(self.layers).items())

@@ -8,8 +8,8 @@ endings ``_instruct``, ``_it`` and ``_hf`` may be left out where that names one 
 A model answers ``bytes(tokens)``, ``slope(tokens=0)``, ``slope_past_windows()``, ``weights``, any
 whole-number field of its config by its own name, and ``without_sharing()``, the same model with K
 and V for every attention head. ``bytes`` and ``slope`` take a cache dtype: ``dtype=fp8``.
-Functions: ``crossover(model, tokens)``, ``ceil``, ``floor``. Facts: ``gpu.rtx_4090`` is the memory of
-a card in bytes, ``cited.KEY`` a claim, ``measured.KEY`` a figure of a record. Nothing is quoted.
+Functions: ``crossover(model, tokens)``, ``ceil``, ``floor``. Facts: ``gpu.rtx_4090`` is a card's
+memory in bytes, ``cited.KEY`` a claim, ``measured.KEY`` a figure of a record. Nothing is quoted.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ class _Run:
 
     def of(self, node: ast.expr) -> tuple[Any, str]:
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            value = Fraction(repr(node.value)) if isinstance(node.value, float) else node.value
-            return value, _show(value)
+            value = Fraction(repr(node.value))
+            return (int(value) if isinstance(node.value, int) else value), _show(value)
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
             return self._operation(node)
         if isinstance(node, ast.Name):
@@ -153,7 +153,9 @@ class _Run:
 
     def _model(self, name: str) -> tuple[_Cache, str]:
         if name not in self.scope.models:
-            raise ValueError(f"no model is called {name!r}; a name is the model's own, as in qwen2_5_7b")
+            raise ValueError(
+                f"no model is called {name!r}; a name is the model's own, as in qwen2_5_7b"
+            )
         model = self.scope.models[name]
         self.sources.append(f"config.json of {model.id}, {model.source}")
         return _Cache(model, model.layout), model.name
@@ -326,7 +328,9 @@ def measured(key: str, scope: Scope) -> Answer:
         raise ValueError(f"no record has a figure called {key!r}")
     record = scope.records[key.partition(".")[0]]
     value = Fraction(repr(found)) if isinstance(found, float) else _as_number(found)
-    return Answer(value, (), (f"record {key}, measured {record.get('date', 'on an unknown date')}",))
+    return Answer(
+        value, (), (f"record {key}, measured {record.get('date', 'on an unknown date')}",)
+    )
 
 
 _FACTS: dict[str, Callable[[str, Scope], Answer]] = {

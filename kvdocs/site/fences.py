@@ -34,7 +34,7 @@ def _of(fence: Fence, seen: set[str]) -> list[str]:
     found = []
     written = " ".join([fence.language, *(f'{k}="{v}"' for k, v in fence.options.items())])
     if fence.language != "python" or written != " ".join(fence.info.split()):
-        found.append(f"executed block is not of the form python exec=\"1\" id=\"…\": {fence.info}")
+        found.append(f'executed block is not of the form python exec="1" id="…": {fence.info}')
     for name, value in fence.options.items():
         if name not in OPTIONS:
             found.append(f"executed block has an unknown option {name!r}")

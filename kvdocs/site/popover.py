@@ -48,9 +48,9 @@ def button(name: str, label: str, kind: str, parts: Iterable[tuple[str, str]]) -
     """
     lines = "".join(_element(css, text) for css, text in parts)
     return (
-        f'<span class="kv"><button type="button" class="kv-number kv-{kind}" popovertarget="{name}">'
-        f'{escape(label)}</button><span popover="auto" id="{name}" class="kv-pop" role="note">'
-        f"{lines}</span></span>"
+        f'<span class="kv"><button type="button" class="kv-number kv-{kind}" '
+        f'popovertarget="{name}">{escape(label)}</button>'
+        f'<span popover="auto" id="{name}" class="kv-pop" role="note">{lines}</span></span>'
     )
 
 
@@ -84,4 +84,6 @@ def exact_value(checked: Checked) -> str:
     unit = Literal.parse(checked.stated.text)
     if value != int(value):
         return Literal.parse("0.000000").rewrite(value)
-    return exact(int(value)) if unit.scale > 1 or unit.unit in ("byte", "bytes") else f"{int(value):,}"
+    return (
+        exact(int(value)) if unit.scale > 1 or unit.unit in ("byte", "bytes") else f"{int(value):,}"
+    )

@@ -9,6 +9,7 @@ from typing import Any
 from kvdocs.evidence.records import CACHES_FILE
 from kvdocs.facts.catalogue import Catalogue, catalogue
 from kvdocs.facts.claims import load_claims, load_gpus
+from kvdocs.facts.models import Model
 from kvdocs.site.expressions import Scope, names
 
 
@@ -16,6 +17,15 @@ from kvdocs.site.expressions import Scope, names
 def site_catalogue() -> Catalogue:
     """All models of the site, looked up once per process."""
     return catalogue()
+
+
+def model(model_id: str) -> Model:
+    """One model of the catalogue.
+
+    Raises:
+        KeyError: the catalogue does not have it.
+    """
+    return {known.id: known for known in site_catalogue().models}[model_id]
 
 
 @cache

@@ -14,7 +14,7 @@ from kvdocs.evidence.records import known_by
 from kvdocs.facts.models import Model
 from kvdocs.formula import ConfigError, crossover
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.formula.layers import FullAttention, Latent
+from kvdocs.formula.layers import Latent
 from kvdocs.site.numbers import KINDS, Checked
 from kvdocs.site.popover import button, exact_value
 from kvdocs.units import binary, exact
@@ -67,15 +67,13 @@ def model_row(model: Model) -> dict[str, Any]:
     """
     layout = model.layout
     held = layout.bytes(CONVERSATION)
-    heads = {x.kv_heads for x in layout.layers if isinstance(x, FullAttention)}
-    dims = {x.k_dim for x in layout.layers if isinstance(x, FullAttention)}
     weights = model.weights
     return {
         "model": model.id,
         "attention": attention(model),
         "layers": len(layout.layers),
-        "kv_heads": max(heads, default=None),
-        "head_dim": max(dims, default=None),
+        "kv_heads": layout.kv_heads or None,
+        "head_dim": layout.head_dim or None,
         "window": max((x.window for x in layout.layers if x.window), default=None),
         "bytes_per_token": layout.slope(),
         "bytes_per_token_past_window": layout.slope_past_windows(),
@@ -105,8 +103,7 @@ def attention(model: Model) -> str:
         return "latent"
     config = EffectiveConfig.of(model.config, model.id)
     heads = config.required("num_attention_heads")
-    kv_heads = layers[0].kv_heads if isinstance(layers[0], FullAttention) else 0
-    scheme = {heads: "multi-head", 1: "multi-query"}.get(kv_heads, "grouped")
+    scheme = {heads: "multi-head", 1: "multi-query"}.get(model.layout.kv_heads, "grouped")
     sliding = sum(layer.kind == "window" for layer in layers)
     if not sliding:
         return scheme
@@ -141,7 +138,9 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
 
 def models_html(rows: list[dict[str, Any]]) -> str:
     """The sortable, filterable table of all models; complete without a script."""
-    return _table("models", _MODEL_HEAD, [_model_cells(row, number) for number, row in enumerate(rows)])
+    return _table(
+        "models", _MODEL_HEAD, [_model_cells(row, number) for number, row in enumerate(rows)]
+    )
 
 
 def ledger_html(checked: Iterable[Checked]) -> str:
@@ -215,8 +214,8 @@ def _table(name: str, head: Sequence[tuple[str, str, str]], rows: Iterable[list[
     )
     body = "\n".join(f"<tr>{''.join(cells)}</tr>" for cells in rows)
     return (
-        f'<div class="kv-table" data-kv-table="{name}">\n<table>\n<thead><tr>{titles}</tr></thead>\n'
-        f"<tbody>\n{body}\n</tbody>\n</table>\n</div>"
+        f'<div class="kv-table" data-kv-table="{name}">\n<table>\n'
+        f"<thead><tr>{titles}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>\n</div>"
     )
 
 

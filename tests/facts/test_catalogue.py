@@ -9,16 +9,8 @@ import pytest
 from kvdocs.facts import hub, snapshot
 from kvdocs.facts.catalogue import SnapshotDiffers, catalogue
 from kvdocs.facts.models import LookupFailed
-from tests.facts.hub_server import (
-    COMMIT,
-    FAULTS,
-    client_of,
-    on,
-    patience,
-    running_hub,
-    stall,
-    status,
-)
+from tests.facts.hub_faults import FAULTS, on, patience, stall, status
+from tests.facts.hub_server import COMMIT, client_of, running_hub
 
 IDS = ["Qwen/Qwen2.5-7B-Instruct", "google/gemma-3-1b-it", "HuggingFaceTB/SmolLM3-3B"]
 QWEN = IDS[0]

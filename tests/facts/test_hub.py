@@ -10,7 +10,8 @@ import pytest
 
 from kvdocs.facts import hub, snapshot
 from kvdocs.formula import ConfigError
-from tests.facts.hub_server import COMMIT, FAULTS, client_of, patience, running_hub
+from tests.facts.hub_faults import FAULTS, patience
+from tests.facts.hub_server import COMMIT, client_of, running_hub
 
 MODEL = "Qwen/Qwen2.5-7B-Instruct"
 UNKNOWN = "somebody/new-model"

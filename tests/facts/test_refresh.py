@@ -12,7 +12,8 @@ import pytest
 
 from kvdocs.facts import hub, refresh, snapshot
 from kvdocs.facts.models import LookupFailed, Weights
-from tests.facts.hub_server import COMMIT, client_of, on, running_hub, stall, status
+from tests.facts.hub_faults import on, stall, status
+from tests.facts.hub_server import COMMIT, client_of, running_hub
 
 pytest.importorskip("huggingface_hub", reason="the live Hub needs huggingface_hub")
 

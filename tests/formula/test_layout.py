@@ -5,7 +5,7 @@ import re
 import pytest
 
 from kvdocs.facts.snapshot import ids, load
-from kvdocs.formula import ConfigError, CacheLayout, crossover, dtype_name
+from kvdocs.formula import CacheLayout, ConfigError, crossover, dtype_name
 from kvdocs.formula.layers import FullAttention, Latent, SlidingWindow
 
 
@@ -63,7 +63,7 @@ def test_a_length_is_a_whole_number_of_tokens(tokens):
 
 
 def test_an_unknown_dtype_lists_the_known_ones():
-    with pytest.raises(ValueError, match="q8_0.*bfloat16"):
+    with pytest.raises(ValueError, match=r"q8_0.*bfloat16"):
         dtype_name("q8_0")
 
 

@@ -40,9 +40,7 @@ MANY_HEADS = (
 
 
 def wedge(model: str, weights: int, each: int, memory: int, name: str, other: int) -> Wedge:
-    return Wedge(
-        model, weights, each, 4096, memory, name, other
-    )
+    return Wedge(model, weights, each, 4096, memory, name, other)
 
 
 QWEN_7B = wedge("Qwen2.5-7B", 15_231_233_024, 234_881_024, 24_564 * MIB, "RTX 4090", GIB)
