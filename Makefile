@@ -35,6 +35,7 @@ clean:
 	@$(PYTHON) -c 'import sys; sys.exit("kvdocs needs Python 3.11 or newer: make PYTHON=python3.12 …" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet -c requirements.lock -e ".[site]"
+	$(BIN)/python -m compileall -q kvdocs
 	@touch $@
 
 .venv/test.ok: .venv/site.ok

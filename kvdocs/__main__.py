@@ -1,5 +1,5 @@
 """``python -m kvdocs`` is the command ``kvdocs``."""
 
-from kvdocs.cli import main
+from kvdocs.cli import command
 
-raise SystemExit(main())
+raise SystemExit(command())

@@ -7,15 +7,27 @@ are one paragraph on standard error. Each command imports only what it needs, wh
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
 
 from kvdocs import __version__
+from kvdocs.startup import put_off
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from typing import Any
+
+
+put_off("inspect")  # dataclasses imports it and hardly ever uses it
+
+
+def command() -> int:
+    """The entry point: ``main``, and no search for garbage while Python shuts down."""
+    status = main()
+    gc.freeze()
+    return status
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import argparse
 import json
 
-from kvdocs.evidence.records import known_by
+from kvdocs.evidence.known import known_by
 from kvdocs.facts.hub import find
 from kvdocs.facts.models import Model
 from kvdocs.formula import crossover, dtype_name
-from kvdocs.formula.layout import DTYPE_BYTES, Group
+from kvdocs.formula.layers import Layer
+from kvdocs.formula.layout import DTYPE_BYTES
 from kvdocs.units import binary, exact
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
@@ -52,7 +53,7 @@ def answer(model: Model, tokens: int, dtype: str) -> dict[str, Any]:
         "bytes": layout.bytes(tokens, dtype),
         "bytes_per_token": layout.slope(tokens, dtype),
         "constant_bytes": layout.constant_bytes(dtype),
-        "layers": [_layer(group, DTYPE_BYTES[dtype]) for group in layout.groups()],
+        "layers": [_layer(layer, count, DTYPE_BYTES[dtype]) for layer, count in layout.groups()],
         "weights_bytes": model.weights.bytes if model.weights else None,
         "known_by": known_by(model.config["model_type"], model.id),
     }
@@ -85,13 +86,13 @@ KNOWN_BY = {
 }
 
 
-def _layer(group: Group, element_bytes: int) -> dict[str, Any]:
+def _layer(layer: Layer, count: int, element_bytes: int) -> dict[str, Any]:
     return {
-        "kind": group.layer.kind,
-        "count": group.count,
-        "bytes_per_token": group.layer.elements_per_token * element_bytes,
-        "window": group.layer.window,
-        "constant_bytes": group.layer.bytes(0, element_bytes),
+        "kind": layer.kind,
+        "count": count,
+        "bytes_per_token": layer.elements_per_token * element_bytes,
+        "window": layer.window,
+        "constant_bytes": layer.bytes(0, element_bytes),
     }
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from kvdocs.facts.models import Model
 
 CACHES_FILE = Path(__file__).with_name("records") / "caches.json"

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from kvdocs.facts import hub, live, snapshot
 from kvdocs.facts.models import LookupFailed, Model
 from kvdocs.facts.refresh import Difference, by_reason, compare, gathered, renames, renewed
+from kvdocs.facts.snapshot import Folder
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class SnapshotDiffers(ValueError):
         )
 
 
-def catalogue(folder: Path = snapshot.FOLDER) -> Catalogue:
+def catalogue(folder: Folder = snapshot.FOLDER) -> Catalogue:
     """Every model of the snapshot, in the order of its ids.
 
     Raises:

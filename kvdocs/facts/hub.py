@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 from kvdocs.facts import snapshot
-from kvdocs.facts.models import LARGEST_CONFIG, LookupFailed, Model, Source, check_id
+from kvdocs.facts.models import LARGEST_CONFIG, LookupFailed, Model, Source
 from kvdocs.formula import parse_config
 
 MODES = ("auto", "live", "snapshot")
@@ -33,8 +32,7 @@ def find(name: str) -> Model:
     if name == "-":
         return _from_bytes(sys.stdin.buffer.read(LARGEST_CONFIG + 1), "standard input")
     if _is_path(name):
-        return _from_file(Path(os.path.expanduser(name)))
-    check_id(name)
+        return _from_file(os.path.expanduser(name))
     return _from_hub(name, mode())
 
 
@@ -60,6 +58,9 @@ def _from_hub(name: str, chosen: str) -> Model:
     known = None if chosen == "live" else snapshot.load(name)
     if known and chosen != "auto":
         return known
+    from kvdocs.facts.hub_id import check_id
+
+    check_id(name)
     if chosen == "snapshot":
         remedy = "Unset KVDOCS_HUB to ask the Hub"
         raise LookupFailed(name, "it is not in the snapshot", remedy)
@@ -80,11 +81,11 @@ def _is_path(name: str) -> bool:
     return name.endswith(".json") or name.startswith((".", "/", "~")) or os.path.exists(name)
 
 
-def _from_file(path: Path) -> Model:
+def _from_file(path: str) -> Model:
     try:
-        if path.is_dir():
-            path /= "config.json"
-        with path.open("rb") as file:
+        if os.path.isdir(path):
+            path = os.path.join(path, "config.json")
+        with open(path, "rb") as file:
             data = file.read(LARGEST_CONFIG + 1)
     except OSError as error:
         remedy = (
@@ -92,8 +93,8 @@ def _from_file(path: Path) -> Model:
             "or - for standard input"
         )
         reason = error.strerror or type(error).__name__
-        raise LookupFailed(str(path), reason, remedy) from None
-    return _from_bytes(data, str(path))
+        raise LookupFailed(path, reason, remedy) from None
+    return _from_bytes(data, path)
 
 
 def _from_bytes(data: bytes, source: str) -> Model:

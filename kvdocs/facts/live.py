@@ -21,14 +21,13 @@ from threading import Thread
 from typing import Any
 
 from kvdocs.facts.hub_http import LATER, Deadline, Trouble, get
+from kvdocs.facts.hub_id import HUB_ID, check_id
 from kvdocs.facts.models import (
-    HUB_ID,
     LARGEST_CONFIG,
     LookupFailed,
     Model,
     Source,
     Weights,
-    check_id,
 )
 from kvdocs.formula import ConfigError, parse_config
 

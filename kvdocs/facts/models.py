@@ -6,16 +6,17 @@ or the ``LookupFailed`` that says why there is none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from kvdocs.formula import CacheLayout, layout_of
 
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from typing import Any
+
 LARGEST_CONFIG = 5_000_000  # bytes; the largest published config.json is far below
-HUB_ID = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
 
 
 class LookupFailed(ValueError):
@@ -27,18 +28,6 @@ class LookupFailed(ValueError):
     def __init__(self, name: str, reason: str, remedy: str = "") -> None:
         self.name, self.reason, self.remedy = name, reason, remedy
         super().__init__(f"{name}: {reason}." + (f" {remedy}." if remedy else ""))
-
-
-def check_id(name: str) -> None:
-    """Refuse what cannot be a Hub id.
-
-    Raises:
-        LookupFailed: ``name`` is not written like ``organisation/model``.
-    """
-    if len(name) > 96 or not HUB_ID.fullmatch(name):
-        shown = name if len(name) <= 96 else name[:93] + "..."
-        remedy = "Write it as on the Hub, such as Qwen/Qwen2.5-7B-Instruct, or pass a file's path"
-        raise LookupFailed(repr(shown), "it is neither a file nor a Hub id", remedy)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from typing import Any
 
 from kvdocs.facts import hub, live, snapshot
 from kvdocs.facts.models import LookupFailed, Model
+from kvdocs.facts.snapshot import Folder
 from kvdocs.formula import CacheLayout, ConfigError
 from kvdocs.formula.config import FIELDS, EffectiveConfig
 from kvdocs.formula.layers import plural
@@ -50,7 +51,7 @@ class Outcome:
     failures: tuple[LookupFailed, ...]
 
 
-def check(ids: Iterable[str] = (), folder: Path = snapshot.FOLDER) -> list[Difference]:
+def check(ids: Iterable[str] = (), folder: Folder = snapshot.FOLDER) -> list[Difference]:
     """What moves a byte between the snapshot and the Hub.
 
     Raises:
@@ -59,7 +60,7 @@ def check(ids: Iterable[str] = (), folder: Path = snapshot.FOLDER) -> list[Diffe
     return list(_complete(compute(ids, folder)).differences)
 
 
-def update(ids: Iterable[str] = (), folder: Path = snapshot.FOLDER) -> list[Difference]:
+def update(ids: Iterable[str] = (), folder: Folder = snapshot.FOLDER) -> list[Difference]:
     """Take the Hub's entries into the snapshot, all or none; returns what that moved.
 
     Raises:
@@ -71,7 +72,7 @@ def update(ids: Iterable[str] = (), folder: Path = snapshot.FOLDER) -> list[Diff
     return list(outcome.differences)
 
 
-def run(args: argparse.Namespace, folder: Path = snapshot.FOLDER) -> int:
+def run(args: argparse.Namespace, folder: Folder = snapshot.FOLDER) -> int:
     """``kvdocs snapshot check|update``: 0 no difference or updated, 1 differences, 2 failed."""
     try:
         outcome = compute(args.models, folder)
@@ -87,7 +88,7 @@ def run(args: argparse.Namespace, folder: Path = snapshot.FOLDER) -> int:
     return 1 if outcome.differences and args.action == "check" else 0
 
 
-def compute(ids: Iterable[str], folder: Path) -> Outcome:
+def compute(ids: Iterable[str], folder: Folder) -> Outcome:
     """The entries as they should be now; nothing is written.
 
     Raises:
@@ -151,7 +152,7 @@ def renames(models: Iterable[Model]) -> list[str]:
     return [f"{model.id} is now called {model.source.renamed_to} on the Hub" for model in moved]
 
 
-def write(models: Iterable[Model], folder: Path) -> None:
+def write(models: Iterable[Model], folder: Folder) -> None:
     """Write the snapshot's entries, each replaced in one step once all are on the disk.
 
     Raises:
@@ -160,7 +161,7 @@ def write(models: Iterable[Model], folder: Path) -> None:
     staged: dict[Path, Path] = {}
     try:
         for model in models:
-            target = snapshot.path_of(model.id, folder)
+            target = Path(snapshot.path_of(model.id, folder))
             temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")
             staged[temporary] = target
             _write_through(temporary, entry(model).encode("utf-8"))

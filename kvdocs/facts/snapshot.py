@@ -6,28 +6,31 @@ In: a Hub id. Out: the ``Model``, or None where the snapshot does not have it.
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import os
 
 from kvdocs.facts.models import Model, Source, Weights
 
-FOLDER = Path(__file__).with_name("snapshot")
+FOLDER = os.path.join(os.path.dirname(__file__), "snapshot")
+Folder = str | os.PathLike[str]
 
 
-def ids(folder: Path = FOLDER) -> list[str]:
+def ids(folder: Folder = FOLDER) -> list[str]:
     """The Hub ids of all models in the snapshot, sorted without regard to case."""
-    return sorted((path.stem.replace("--", "/") for path in folder.glob("*.json")), key=str.lower)
+    names = [name.removesuffix(".json") for name in os.listdir(folder) if name.endswith(".json")]
+    return sorted((name.replace("--", "/") for name in names), key=str.lower)
 
 
-def load(model_id: str, folder: Path = FOLDER) -> Model | None:
+def load(model_id: str, folder: Folder = FOLDER) -> Model | None:
     """The snapshot's entry for a Hub id.
 
     >>> load("Qwen/Qwen2.5-7B-Instruct").weights.bytes
     15231233024
     """
     path = path_of(model_id, folder)
-    if not path.is_file():
+    if not os.path.isfile(path):
         return None
-    entry = json.loads(path.read_text(encoding="utf-8"))
+    with open(path, encoding="utf-8") as file:
+        entry = json.load(file)
     weights = Weights(**entry["weights"]) if entry["weights"] else None
     source = Source("snapshot", entry["revision"], entry["retrieved"], entry["source"])
     return Model(
@@ -41,11 +44,12 @@ def load(model_id: str, folder: Path = FOLDER) -> Model | None:
     )
 
 
-def load_all(folder: Path = FOLDER) -> list[Model]:
+def load_all(folder: Folder = FOLDER) -> list[Model]:
     """Every model of the snapshot, in the order of ``ids``."""
     return [model for model_id in ids(folder) if (model := load(model_id, folder))]
 
 
-def path_of(model_id: str, folder: Path = FOLDER) -> Path:
+def path_of(model_id: str, folder: Folder = FOLDER) -> str:
     """The file of a Hub id; ``/`` becomes ``--``, and nothing can leave the folder."""
-    return folder / (model_id.replace("/", "--").replace("\\", "--") + ".json")
+    name = model_id.replace("/", "--").replace("\\", "--") + ".json"
+    return os.path.join(folder, name)

@@ -33,14 +33,6 @@ def dtype_name(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Group:
-    """``count`` layers that keep the same."""
-
-    layer: Layer
-    count: int
-
-
-@dataclass(frozen=True)
 class CacheLayout:
     """What a model keeps for one sequence, layer by layer.
 
@@ -59,9 +51,9 @@ class CacheLayout:
         """Elements of one key, the most where they differ; 0 without attention layers."""
         return max((x.k_dim for x in self.layers if isinstance(x, FullAttention)), default=0)
 
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> list[tuple[Layer, int]]:
         """Equal layers counted together, in order of first appearance."""
-        return tuple(Group(layer, count) for layer, count in Counter(self.layers).items())
+        return list(Counter(self.layers).items())
 
     def bytes(self, tokens: int, dtype: str = DEFAULT_DTYPE) -> int:
         """Bytes one sequence of ``tokens`` tokens needs.
@@ -71,7 +63,7 @@ class CacheLayout:
         """
         size = DTYPE_BYTES[dtype_name(dtype)]
         tokens = _token_count(tokens)
-        return sum(g.count * g.layer.bytes(tokens, size) for g in self.groups())
+        return sum(count * layer.bytes(tokens, size) for layer, count in self.groups())
 
     def slope(self, tokens: int = 0, dtype: str = DEFAULT_DTYPE) -> int:
         """Bytes the next token adds to a sequence of ``tokens`` tokens."""
@@ -104,13 +96,13 @@ class CacheLayout:
         2 (K and V) × 28 layers × 4 KV heads × 128 head_dim × 2 bytes = 57,344 bytes
         """
         size = DTYPE_BYTES[dtype_name(dtype)]
-        held = [group.count * group.layer.bytes(tokens, size) for group in self.groups()]
+        held = [count * layer.bytes(tokens, size) for layer, count in self.groups()]
         lines = [
-            f"{_product(group, tokens, size)} = {count:,} bytes"
-            for group, count in zip(self.groups(), held, strict=True)
+            f"{_product(layer, count, tokens, size)} = {total:,} bytes"
+            for (layer, count), total in zip(self.groups(), held, strict=True)
         ]
         if len(held) > 1:
-            parts = " + ".join(f"{count:,}" for count in held)
+            parts = " + ".join(f"{total:,}" for total in held)
             lines.append(f"{parts} = {sum(held):,} bytes")
         return lines
 
@@ -129,10 +121,10 @@ def crossover(weights_bytes: int, conversation_bytes: int) -> int:
     return weights_bytes // conversation_bytes + 1
 
 
-def _product(group: Group, tokens: int, element_bytes: int) -> str:
-    terms = group.layer.terms(group.count)
+def _product(layer: Layer, count: int, tokens: int, element_bytes: int) -> str:
+    terms = layer.terms(count)
     if tokens != 1:
-        terms.append(_kept(group.layer, tokens))
+        terms.append(_kept(layer, tokens))
     return " × ".join([*terms, plural(element_bytes, "byte")])
 
 

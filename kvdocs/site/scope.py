@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from kvdocs.evidence.records import CACHES_FILE
+from kvdocs.evidence.known import FOLDER
 from kvdocs.facts.catalogue import Catalogue, catalogue
 from kvdocs.facts.claims import load_claims, load_gpus
 from kvdocs.facts.models import Model
@@ -36,5 +37,5 @@ def scope() -> Scope:
 
 
 def _records() -> dict[str, Any]:
-    files = sorted(CACHES_FILE.parent.glob("*.json"))
+    files = sorted(Path(FOLDER).glob("*.json"))
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}

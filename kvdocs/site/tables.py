@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from kvdocs.evidence.records import known_by
+from kvdocs.evidence.known import known_by
 from kvdocs.facts.models import Model
 from kvdocs.formula import ConfigError, crossover
 from kvdocs.formula.config import EffectiveConfig

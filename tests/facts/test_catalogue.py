@@ -3,6 +3,7 @@
 import shutil
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -161,7 +162,7 @@ def test_without_the_client_installed(folder, monkeypatch):
 
 def test_entries_of_several_dates(folder, monkeypatch):
     monkeypatch.setenv("KVDOCS_HUB", "snapshot")
-    path = snapshot.path_of(QWEN, folder)
+    path = Path(snapshot.path_of(QWEN, folder))
     path.write_text(path.read_text().replace(snapshot.load(QWEN).source.retrieved, "2099-01-31"))
     dates = sorted({model.source.retrieved for model in snapshot.load_all(folder)})
     assert catalogue(folder).source == f"snapshot of {dates[0]} to 2099-01-31"

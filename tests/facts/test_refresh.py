@@ -31,7 +31,7 @@ def folder(tmp_path):
     for name in IDS[:3]:
         shutil.copy(snapshot.path_of(name), folder)
     odd = replace(snapshot.load(QWEN), id=ODD, config={"model_type": "odd", "layers": 32})
-    snapshot.path_of(ODD, folder).write_text(refresh.entry(odd))
+    Path(snapshot.path_of(ODD, folder)).write_text(refresh.entry(odd))
     return folder
 
 
@@ -164,7 +164,7 @@ def test_update_takes_the_hub_over_and_then_nothing_differs(server, folder):
     assert model.source.revision == COMMIT
     assert model.source.detail == f"{server.url}/{QWEN}/blob/{COMMIT}/config.json"
     assert model.weights.confidence == "good"
-    assert sorted(contents(folder)) == sorted(snapshot.path_of(name).name for name in IDS)
+    assert sorted(contents(folder)) == sorted(Path(snapshot.path_of(name)).name for name in IDS)
 
 
 def test_update_keeps_what_people_noted_while_it_is_still_about_the_same(server, folder):
@@ -180,7 +180,7 @@ def test_update_keeps_what_people_noted_while_it_is_still_about_the_same(server,
 
 def test_a_written_file_can_be_read_by_others(server, folder):
     refresh.update([QWEN], folder)
-    assert snapshot.path_of(QWEN, folder).stat().st_mode & 0o444
+    assert Path(snapshot.path_of(QWEN, folder)).stat().st_mode & 0o444
 
 
 # Nothing half-written
@@ -236,7 +236,7 @@ def test_a_replacement_that_fails_leaves_every_file_whole(server, folder, monkey
     assert len(changed) == count - 1
     for name in IDS:
         assert snapshot.load(name, folder).layout if name != ODD else True
-        assert json.loads(snapshot.path_of(name, folder).read_text())["id"] == name
+        assert json.loads(Path(snapshot.path_of(name, folder)).read_text())["id"] == name
 
 
 def test_a_config_that_cannot_be_written_changes_nothing(server, folder):

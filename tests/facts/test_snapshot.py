@@ -8,23 +8,24 @@ from pathlib import Path
 import pytest
 
 from kvdocs.facts import refresh, snapshot
-from kvdocs.facts.models import check_id
+from kvdocs.facts.hub_id import check_id
 
-FILES = sorted(snapshot.FOLDER.glob("*.json"))
+FOLDER = Path(snapshot.FOLDER)
+FILES = sorted(FOLDER.glob("*.json"))
 KEYS = ["id", "revision", "retrieved", "complete", "source"]
 KEYS += ["agrees", "notes", "weights", "config"]
 
 
 def test_every_file_of_the_folder_is_an_entry():
     assert FILES
-    assert sorted(snapshot.FOLDER.iterdir()) == FILES
+    assert sorted(FOLDER.iterdir()) == FILES
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_an_entry_is_whole(path):
     entry = json.loads(path.read_text(encoding="utf-8"))
     assert list(entry) == KEYS
-    assert path == snapshot.path_of(entry["id"])
+    assert str(path) == snapshot.path_of(entry["id"])
     check_id(entry["id"])
     date.fromisoformat(entry["retrieved"])
     assert entry["revision"] is None or re.fullmatch("[0-9a-f]{40}", entry["revision"])
@@ -60,7 +61,7 @@ def test_what_it_does_not_have():
     "name", ["", ".", "..", "../../etc/passwd", "/etc/passwd", "..\\..\\x", "a/../../b", "C:\\x"]
 )
 def test_no_id_leaves_the_folder(name):
-    assert snapshot.path_of(name).resolve().parent == snapshot.FOLDER.resolve()
+    assert Path(snapshot.path_of(name)).resolve().parent == FOLDER.resolve()
     assert snapshot.load(name) is None
 
 

@@ -49,7 +49,7 @@ def test_the_pool_an_engine_printed_holds_the_tokens_it_printed(model_id, printe
 
 def test_windows_stop_and_the_rest_goes_on():
     gemma = load("google/gemma-3-27b-it").layout
-    assert [(g.layer.kind, g.layer.window, g.count) for g in gemma.groups()] == [
+    assert [(layer.kind, layer.window, count) for layer, count in gemma.groups()] == [
         ("window", 1024, 52),
         ("full", None, 10),
     ]
