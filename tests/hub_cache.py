@@ -13,13 +13,13 @@ REVISION = "0" * 40  # the snapshot does not record every commit; the cache need
 
 
 def offline_environment(folder: Path, *model_ids: str) -> dict[str, str]:
-    """This process's environment, with ``model_ids`` (default: all) cached and no Hub."""
+    """This process's environment, with ``model_ids`` (default: all) cached, no Hub and no GPU."""
     for model_id in model_ids or snapshot.ids():
         model = snapshot.load(model_id)
         assert model is not None, f"{model_id} is not in the snapshot"
         (model_folder(folder, model_id) / "config.json").write_text(json.dumps(dict(model.config)))
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return kept | {"HF_HOME": str(folder), "HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+    return kept | {"HF_HOME": str(folder), "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
 
 
 def model_folder(folder: Path, model_id: str) -> Path:

@@ -62,13 +62,10 @@ def parameters(model: Any) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def held_after_each_step(
+def cache_after_each_step(
     model: Any, source: str, prompt: int, decoded: int
-) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Run a prompt, then ``decoded`` single tokens.
-
-    After each step: how many tokens were new, and per layer the bytes its tensors show and the
-    bytes of memory behind them.
+) -> Iterator[tuple[int, Any]]:
+    """Run a prompt, then ``decoded`` single tokens; each time the new tokens and the cache.
 
     Raises:
         MeasureError: the installed pair cannot run the model on its device.
@@ -85,7 +82,38 @@ def held_after_each_step(
             raise _cannot_run(source, str(model.device), error) from error
         name = "cache" if "cache" in out else "past_key_values"  # renamed in transformers 5.24
         past = {name: out[name]}
-        yield count, _held(out[name], source)
+        del out, ids  # what is left on the device is the model and its cache
+        yield count, past[name]
+
+
+def held(cache: Any, source: str) -> list[tuple[int, int]]:
+    """Per layer the bytes its tensors show, and the bytes of memory behind them.
+
+    Raises:
+        MeasureError: the cache keeps tensors that belong to no layer.
+    """
+    others = {name: value for name, value in vars(cache).items() if name != "layers"}
+    if any(tensor.dim() for tensor in tensors(others)):
+        raise MeasureError(f"{source}: its cache keeps tensors outside its layers.")
+    found = []
+    for layer in cache.layers:
+        kept = [tensor for tensor in tensors(vars(layer)) if tensor.dim()]  # the rest are counters
+        shown = sum(tensor.numel() * tensor.element_size() for tensor in kept)
+        found.append((shown, sum(tensor.untyped_storage().nbytes() for tensor in kept)))
+    return found
+
+
+def tensors(value: Any) -> Iterator[torch.Tensor]:
+    """Every tensor in ``value``, through dictionaries, lists and tuples."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from tensors(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors(item)
 
 
 def packages() -> tuple[Any, Any]:
@@ -109,32 +137,6 @@ def versions() -> dict[str, str]:
     """The versions of the two packages a measurement depends on."""
     torch, transformers = packages()
     return {"torch": torch.__version__, "transformers": transformers.__version__}
-
-
-def _held(cache: Any, source: str) -> list[tuple[int, int]]:
-    others = {name: value for name, value in vars(cache).items() if name != "layers"}
-    if any(True for _ in _tensors(others)):
-        raise MeasureError(f"{source}: its cache keeps tensors outside its layers.")
-    held = []
-    for layer in cache.layers:
-        tensors = list(_tensors(vars(layer)))
-        shown = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-        held.append((shown, sum(tensor.untyped_storage().nbytes() for tensor in tensors)))
-    return held
-
-
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    """Every tensor in ``value`` but counters, which have no dimension."""
-    import torch
-
-    if isinstance(value, torch.Tensor):
-        if value.dim():
-            yield value
-    elif isinstance(value, Mapping):
-        yield from _tensors(list(value.values()))
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item)
 
 
 def _auto_config(config: Mapping[str, Any], source: str) -> Any:

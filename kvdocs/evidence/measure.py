@@ -16,7 +16,8 @@ from typing import Any
 from kvdocs.evidence.caches import (
     MeasureError,
     build_decoder,
-    held_after_each_step,
+    cache_after_each_step,
+    held,
     packages,
     parameter_bytes,
     versions,
@@ -137,9 +138,9 @@ def measure(
     model = build_decoder(config, source, device, dtype)
     steps: list[Step] = []
     seen = 0
-    for new, held in held_after_each_step(model, source, tokens - decoded, decoded):
+    for new, cache in cache_after_each_step(model, source, tokens - decoded, decoded):
         seen += new
-        steps.append(_step(source, layout, held, seen, new, DTYPE_BYTES[dtype]))
+        steps.append(_step(source, layout, held(cache, source), seen, new, DTYPE_BYTES[dtype]))
     return Measurement(source, device, dtype, tuple(steps))
 
 
@@ -249,16 +250,16 @@ def _weights_line(report: Mapping[str, Any]) -> str:
 def _step(
     source: str,
     layout: CacheLayout,
-    held: list[tuple[int, int]],
+    found: list[tuple[int, int]],
     tokens: int,
     new: int,
     size: int,
 ) -> Step:
-    if len(held) != len(layout.layers):
-        have = f"the cache has {plural(len(held), 'layer')}"
+    if len(found) != len(layout.layers):
+        have = f"the cache has {plural(len(found), 'layer')}"
         raise MeasureError(f"{source}: {have}, the formula {len(layout.layers):,}.")
     layers = []
-    for index, (layer, (shown, stored)) in enumerate(zip(layout.layers, held, strict=True)):
+    for index, (layer, (shown, stored)) in enumerate(zip(layout.layers, found, strict=True)):
         per_token = layer.elements_per_token * size
         to_show, to_store = kept_by_transformers(layer, tokens, new)
         layers.append(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvdocs.evidence.caches import build_decoder, held_after_each_step
+from kvdocs.evidence.caches import build_decoder, cache_after_each_step, held
 from kvdocs.evidence.measure import kept_by_transformers, measure
 from kvdocs.formula import architectures, layout_of
 from kvdocs.formula.layers import FullAttention, SlidingWindow
@@ -60,7 +60,9 @@ def test_a_sliding_layer_shows_window_minus_1_tokens(
     config = FAMILIES["mistral, window"][0] | {"sliding_window": 32}
     model = build_decoder(config, "mistral", "cpu", "float32")
     token = 2 * 2 * 16 * 4  # K and V, 2 KV heads, head_dim 16, 4 bytes
-    (_, after_prompt), (_, after_token) = held_after_each_step(model, "mistral", prompt, 1)
+    after_prompt, after_token = (
+        held(cache, "mistral") for _, cache in cache_after_each_step(model, "mistral", prompt, 1)
+    )
     assert after_prompt == [(shown * token, stored * token)] * 4
     assert after_token == [(shown_next * token, stored_next * token)] * 4
 

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -159,10 +160,25 @@ def test_a_pair_that_cannot_run_a_device_says_so():
             raise RuntimeError("unsupported scalarType\nand a long trace")
 
     with pytest.raises(caches.MeasureError, match="cannot run it on meta: unsupported scalarType"):
-        list(caches.held_after_each_step(Refuses(), "a/model", 2, 1))
+        list(caches.cache_after_each_step(Refuses(), "a/model", 2, 1))
 
 
 @pytest.mark.parametrize(("device", "dtype"), [("tpu", "bfloat16"), ("meta", "fp8_e4m3")])
 def test_an_unknown_device_or_dtype_is_refused(device, dtype):
     with pytest.raises(caches.MeasureError, match="choose one of"):
         measure.measure(FAMILIES["llama, grouped"][0], "llama", 4, device, dtype)
+
+
+def test_tensors_outside_the_layers_are_not_overlooked():
+    import torch
+
+    cache = SimpleNamespace(layers=[], linear_cache=[torch.zeros(2, 2)])
+    with pytest.raises(caches.MeasureError, match="a/model: its cache keeps tensors outside"):
+        caches.held(cache, "a/model")
+
+
+def test_counters_are_not_part_of_a_cache():
+    import torch
+
+    layer = SimpleNamespace(keys=torch.zeros(3), state=[{"a": torch.zeros(2)}], n=torch.tensor(1))
+    assert caches.held(SimpleNamespace(layers=[layer]), "a/model") == [(20, 20)]

@@ -152,7 +152,7 @@ def test_real_weights_hold_what_the_formula_says(script, tmp_path):
 def pages_output() -> dict[str, str]:
     """What the page shows, by the arguments after ``$ python kv_measure.py``."""
     blocks = re.split(r"^\$ python kv_measure\.py (.*)\n", OUTPUT.read_text(), flags=re.M)[1:]
-    return {blocks[i]: blocks[i + 1].removesuffix("\n") + "\n" for i in range(0, len(blocks), 2)}
+    return {blocks[i]: blocks[i + 1].strip() + "\n" for i in range(0, len(blocks), 2)}
 
 
 # Full size on the meta device.
