@@ -1,0 +1,86 @@
+"""Which architectures the sweep builds: every pair of model_type and class that generates text.
+
+In: the installed transformers and ``changes.toml``. Out: targets, and per target what its config
+class's default needs before it can be run, with the reason.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+CHANGES_FILE = Path(__file__).with_name("changes.toml")
+# transformers' tables from model_type to class, and the class that builds from each.
+TABLES = {
+    "CAUSAL_LM": "AutoModelForCausalLM",
+    "IMAGE_TEXT_TO_TEXT": "AutoModelForImageTextToText",
+    "MULTIMODAL_LM": "AutoModelForMultimodalLM",
+    "SEQ_TO_SEQ_CAUSAL_LM": "AutoModelForSeq2SeqLM",
+    "SPEECH_SEQ_2_SEQ": "AutoModelForSpeechSeq2Seq",
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """One architecture: its model_type, its class, and the auto class that builds it."""
+
+    model_type: str
+    class_name: str
+    auto_class: str
+
+    @property
+    def name(self) -> str:
+        """How the record, ``--only`` and ``changes.toml`` name it."""
+        return f"{self.model_type}/{self.class_name}"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is changed before a target is run, and why."""
+
+    why: str
+    set: dict[str, Any] = field(default_factory=dict)
+    device: str = "meta"
+    lengths: tuple[int, ...] = ()
+    inputs: dict[str, list[int]] = field(default_factory=dict)
+    cannot: bool = False
+
+
+NO_CHANGE = Change("")
+
+
+def targets() -> list[Target]:
+    """Every architecture of the installed transformers that generates text, each pair once.
+
+    Raises:
+        MeasureError: torch or transformers is not installed.
+    """
+    from kvdocs.evidence.caches import packages
+
+    packages()
+    from transformers.models.auto import modeling_auto
+
+    found: dict[tuple[str, str], Target] = {}
+    for table, auto_class in TABLES.items():
+        names = getattr(modeling_auto, f"MODEL_FOR_{table}_MAPPING_NAMES")
+        for model_type, class_name in names.items():
+            pair = (model_type, class_name)
+            found.setdefault(pair, Target(model_type, class_name, auto_class))
+    return list(found.values())
+
+
+@cache
+def changes() -> dict[str, Change]:
+    """The table of changes, by the name of the target or by its model_type alone."""
+    with CHANGES_FILE.open("rb") as file:
+        found = tomllib.load(file)
+    return {name: Change(**entry) for name, entry in found.items()}
+
+
+def change_for(target: Target) -> Change:
+    """What is changed for a target; ``NO_CHANGE`` where its default runs as it is."""
+    table = changes()
+    return table.get(target.name, table.get(target.model_type, NO_CHANGE))
