@@ -10,9 +10,9 @@ from typing import Any
 
 from kvdocs.evidence.caches import MeasureError
 from kvdocs.evidence.contents import Contents
-from kvdocs.evidence.default_models import build, default_config, published, run
+from kvdocs.evidence.default_models import NoCache, build, default_config, published, run
 from kvdocs.evidence.measure import kept_by_transformers
-from kvdocs.evidence.targets import Change, Target, change_for
+from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import CacheLayout, ConfigError, layout_of
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DTYPE_BYTES
@@ -22,9 +22,9 @@ PAST_WINDOW = 100
 BITS = {16: "bfloat16", 32: "float32"}
 
 
-def entry(target: Target) -> dict[str, Any]:
-    """What the record says about one architecture."""
-    change = change_for(target)
+def entry(job: tuple[Target, Change]) -> dict[str, Any]:
+    """What the record says about one architecture with its change."""
+    target, change = job
     found: dict[str, Any] = {
         "model_type": target.model_type,
         "class": target.class_name,
@@ -38,6 +38,9 @@ def entry(target: Target) -> dict[str, Any]:
         return found | {"status": "not run", "reason": change.why}
     try:
         return found | _measured(target, change)
+    except NoCache as error:
+        status = "no cache" if change.cacheless else "not run"
+        return found | {"status": status, "reason": change.why or str(error)}
     except Exception as error:  # whatever an architecture's code makes of its own defaults
         return found | {"status": "not run", "reason": reason(error)}
 

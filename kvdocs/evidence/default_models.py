@@ -20,6 +20,10 @@ from kvdocs.evidence.targets import Change, Target
 ENCODER_TOKENS = 30  # how many tokens an encoder is taken to have read
 
 
+class NoCache(MeasureError):
+    """A model ran and kept nothing."""
+
+
 def default_config(target: Target, change: Change) -> Any:
     """The config class's defaults with the change applied."""
     from transformers import CONFIG_MAPPING
@@ -61,13 +65,14 @@ def run(model: Any, prompt: int, change: Change, assume: bool) -> Iterator[tuple
     With ``assume``, values that meta tensors do not have are stood in for.
 
     Raises:
-        MeasureError: the model returns nothing that it keeps.
+        NoCache: the model keeps nothing.
     """
     import torch
 
     encoder = _encoder_output(model) if model.config.is_encoder_decoder else {}
     past: dict[str, Any] = {}
-    for count, seen in ((prompt, prompt), (1, prompt + 1)):
+    steps = [(prompt, prompt), (1, prompt + 1)] if change.decode else [(prompt, prompt)]
+    for count, seen in steps:
         with torch.no_grad(), stand_ins() if assume else contextlib.nullcontext():
             out = model(**_inputs(model, count, change), **encoder, **past)
         past, found = _kept(model, out)
@@ -82,7 +87,7 @@ def _kept(model: Any, out: Any) -> tuple[dict[str, Any], Contents]:
         return {name: kept}, contents(kept, layers)
     modules = in_modules(model)
     if not modules:
-        raise MeasureError("it returns no cache and keeps none in its modules")
+        raise NoCache("it returns no cache and keeps none in its modules")
     return {}, Contents("module attributes", (), (), shown(modules), (), ())
 
 

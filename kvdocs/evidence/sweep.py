@@ -7,6 +7,7 @@ be run included. A run that was broken off goes on where it stopped.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -17,7 +18,7 @@ from typing import Any
 from kvdocs.evidence import against_formula
 from kvdocs.evidence.caches import MeasureError, versions
 from kvdocs.evidence.children import Limits, run_each
-from kvdocs.evidence.targets import Target, targets
+from kvdocs.evidence.targets import Target, change_for, targets
 
 SWEEP_FILE = Path(__file__).with_name("records") / "sweep.json"
 PARTIAL_FILE = Path(".cache") / "sweep-partial.jsonl"
@@ -74,9 +75,9 @@ def choose(names: list[str]) -> list[Target]:
 def sweep(chosen: list[Target], jobs: int, partial: Path | None = None) -> list[dict[str, Any]]:
     """The entries of the chosen targets, in their order; ``partial`` keeps what is done."""
     done = _resume(partial)
-    rest = [target for target in chosen if target.name not in done]
+    rest = [(target, change_for(target)) for target in chosen if target.name not in done]
     counts = Counter(entry["status"] for entry in done.values())
-    for target, answer in run_each(against_formula.entry, rest, jobs, LIMITS):
+    for (target, _), answer in run_each(against_formula.entry, rest, jobs, LIMITS):
         entry = answer if isinstance(answer, dict) else _ended(target, answer)
         done[target.name] = entry
         counts[entry["status"]] += 1
@@ -103,11 +104,14 @@ def record_text(entries: list[dict[str, Any]]) -> str:
 
 
 def totals(entries: list[dict[str, Any]]) -> dict[str, int]:
-    """How many architectures there are, ran, are exact, differ, and have no rule."""
+    """How many architectures are listed, keep a cache (the total), ran, are exact, and so on."""
     counts = Counter(entry["status"] for entry in entries)
+    total = len(entries) - counts["no cache"]
     return {
-        "total": len(entries),
-        "run": len(entries) - counts["not run"],
+        "listed": len(entries),
+        "cacheless": counts["no cache"],
+        "total": total,
+        "run": total - counts["not run"],
         "exact": counts["exact"],
         "differs": counts["differs"],
         "no_rule": counts["no rule"],
@@ -119,7 +123,8 @@ def summary(entries: list[dict[str, Any]]) -> str:
     """One line for people."""
     found = totals(entries)
     return (
-        f"{found['exact']:,} exact of {found['run']:,} run of {found['total']:,} architectures; "
+        f"{found['exact']:,} exact of {found['run']:,} run of {found['total']:,} architectures "
+        f"that keep a cache, {found['listed']:,} listed; "
         f"{found['differs']:,} differ, {found['no_rule']:,} without a rule, "
         f"{found['not_run']:,} could not run"
     )
@@ -139,6 +144,8 @@ def _import_once() -> None:
 
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)  # threads of the parent would be missing in a forked child
+    gc.collect()
+    gc.freeze()  # a child's collector would touch, and so copy, all that the parent imported
 
 
 def _resume(partial: Path | None) -> dict[str, dict[str, Any]]:

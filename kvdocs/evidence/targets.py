@@ -46,6 +46,8 @@ class Change:
     device: str = "meta"
     lengths: tuple[int, ...] = ()
     inputs: dict[str, list[int]] = field(default_factory=dict)
+    decode: bool = True
+    cacheless: bool = False
     cannot: bool = False
 
 
