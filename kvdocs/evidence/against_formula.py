@@ -28,7 +28,6 @@ def entry(job: tuple[Target, Change]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "model_type": target.model_type,
         "class": target.class_name,
-        "built_by": target.auto_class,
         "changed": change.set,
         "why": change.why,
         "device": change.device,
@@ -58,11 +57,11 @@ def reason(error: BaseException) -> str:
 
 
 def _measured(target: Target, change: Change) -> dict[str, Any]:
-    config = default_config(target, change)
-    layout, refusal = _layout(published(config), target)
+    layout, refusal = _layout(target, change)
     rows: list[dict[str, Any]] = []
     assume = False
-    for bits, dtype in BITS.items():
+    for bits in change.bits or BITS:
+        dtype = BITS[bits]
         lengths = list(change.lengths or LENGTHS)
         for length in lengths:
             steps, assumed = _steps(target, change, dtype, length)
@@ -81,9 +80,10 @@ def _measured(target: Target, change: Change) -> dict[str, Any]:
     }
 
 
-def _layout(config: dict[str, Any], target: Target) -> tuple[CacheLayout | None, str]:
+def _layout(target: Target, change: Change) -> tuple[CacheLayout | None, str]:
+    model = build(target, default_config(target, change), "meta", BITS[16], None)
     try:
-        return layout_of(config, target.name), ""
+        return layout_of(published(model), target.name), ""
     except ConfigError as error:
         return None, str(error)
 

@@ -57,7 +57,14 @@ def contents(kept: Any, layers: int) -> Contents:
 
 def in_modules(model: Any) -> list[Any]:
     """Tensors that modules keep as plain attributes, neither parameters nor buffers."""
-    return [value for module in model.modules() for value in tensors(vars(module)) if value.dim()]
+    registered = {"_parameters", "_buffers", "_modules"}
+    attributes = [
+        value
+        for module in model.modules()
+        for name, value in vars(module).items()
+        if name not in registered
+    ]
+    return [tensor for tensor in tensors(attributes) if tensor.dim()]
 
 
 def shown(values: Iterable[Any]) -> int:

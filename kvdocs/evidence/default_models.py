@@ -25,7 +25,8 @@ class NoCache(MeasureError):
 
 
 def default_config(target: Target, change: Change) -> Any:
-    """The config class's defaults with the change applied."""
+    """The defaults with the change applied; of a nested config the part that the class takes."""
+    import transformers
     from transformers import CONFIG_MAPPING
 
     nested = {name: value for name, value in change.set.items() if "." in name}
@@ -37,13 +38,15 @@ def default_config(target: Target, change: Change) -> Any:
         for parent in parents:
             inner = getattr(inner, parent)
         setattr(inner, last, value)
-    return config
+    wanted = getattr(transformers, target.class_name).config_class
+    parts = [part for part in vars(config).values() if isinstance(part, wanted)]
+    return config if isinstance(config, wanted) or not parts else parts[0]
 
 
-def published(config: Any) -> dict[str, Any]:
-    """The config.json that transformers writes for a config: what the formula gets to see."""
-    found: dict[str, Any] = json.loads(config.to_json_string())
-    return found
+def published(model: Any) -> dict[str, Any]:
+    """The config.json that transformers writes for a model: what the formula gets to see."""
+    found: dict[str, Any] = json.loads(model.config.to_json_string())
+    return found | {"architectures": [type(model).__name__]}
 
 
 def build(target: Target, config: Any, device: str, dtype: str, experts: str | None) -> Any:
@@ -51,9 +54,9 @@ def build(target: Target, config: Any, device: str, dtype: str, experts: str | N
     import torch
     import transformers
 
-    auto_class = getattr(transformers, target.auto_class)
+    model_class = getattr(transformers, target.class_name)
     with torch.device(device):
-        model = auto_class.from_config(
+        model = model_class._from_config(
             config, dtype=getattr(torch, dtype), experts_implementation=experts
         )
     return model.eval()
@@ -95,7 +98,7 @@ def _inputs(model: Any, count: int, change: Change) -> dict[str, Any]:
     import torch
 
     accepted = inspect.signature(model.forward).parameters
-    ids = torch.zeros(1, count, dtype=torch.long, device=model.device)
+    ids = torch.zeros(change.rows, count, dtype=torch.long, device=model.device)
     name = "decoder_input_ids" if model.config.is_encoder_decoder else "input_ids"
     found: dict[str, Any] = {name: ids}
     if "use_cache" in accepted or "kwargs" in accepted:

@@ -168,7 +168,6 @@ def _ended(target: Target, why: str) -> dict[str, Any]:
     return {
         "model_type": target.model_type,
         "class": target.class_name,
-        "built_by": target.auto_class,
         "status": "not run",
         "reason": why,
     }

@@ -13,23 +13,22 @@ from pathlib import Path
 from typing import Any
 
 CHANGES_FILE = Path(__file__).with_name("changes.toml")
-# transformers' tables from model_type to class, and the class that builds from each.
-TABLES = {
-    "CAUSAL_LM": "AutoModelForCausalLM",
-    "IMAGE_TEXT_TO_TEXT": "AutoModelForImageTextToText",
-    "MULTIMODAL_LM": "AutoModelForMultimodalLM",
-    "SEQ_TO_SEQ_CAUSAL_LM": "AutoModelForSeq2SeqLM",
-    "SPEECH_SEQ_2_SEQ": "AutoModelForSpeechSeq2Seq",
-}
+# transformers' tables from model_type to a class that generates text.
+TABLES = (
+    "CAUSAL_LM",
+    "IMAGE_TEXT_TO_TEXT",
+    "MULTIMODAL_LM",
+    "SEQ_TO_SEQ_CAUSAL_LM",
+    "SPEECH_SEQ_2_SEQ",
+)
 
 
 @dataclass(frozen=True)
 class Target:
-    """One architecture: its model_type, its class, and the auto class that builds it."""
+    """One architecture: its model_type and its class."""
 
     model_type: str
     class_name: str
-    auto_class: str
 
     @property
     def name(self) -> str:
@@ -44,8 +43,10 @@ class Change:
     why: str
     set: dict[str, Any] = field(default_factory=dict)
     device: str = "meta"
-    lengths: tuple[int, ...] = ()
+    lengths: list[int] = field(default_factory=list)
+    bits: list[int] = field(default_factory=list)
     inputs: dict[str, list[int]] = field(default_factory=dict)
+    rows: int = 1
     decode: bool = True
     cacheless: bool = False
     cannot: bool = False
@@ -65,13 +66,9 @@ def targets() -> list[Target]:
     packages()
     from transformers.models.auto import modeling_auto
 
-    found: dict[tuple[str, str], Target] = {}
-    for table, auto_class in TABLES.items():
-        names = getattr(modeling_auto, f"MODEL_FOR_{table}_MAPPING_NAMES")
-        for model_type, class_name in names.items():
-            pair = (model_type, class_name)
-            found.setdefault(pair, Target(model_type, class_name, auto_class))
-    return list(found.values())
+    tables = [getattr(modeling_auto, f"MODEL_FOR_{table}_MAPPING_NAMES") for table in TABLES]
+    found = [Target(*pair) for table in tables for pair in table.items()]
+    return list(dict.fromkeys(found))
 
 
 @cache
