@@ -33,12 +33,13 @@ class Contents:
         return sum(self.own) + sum(self.cross) + self.outside
 
 
-def returned(out: Mapping[str, Any]) -> tuple[str, Any] | None:
-    """The name and the object in which a model returned what it keeps."""
-    for name in NAMES:
-        if out.get(name) is not None:
-            return name, out[name]
-    return None
+NOTHING = Contents("", (), (), 0, (), ())
+
+
+def returned(out: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model returned of what it keeps, under its name there; empty if nothing."""
+    found = [name for name in NAMES if out.get(name) is not None]
+    return {name: out[name] for name in found[:1]}
 
 
 def contents(kept: Any, layers: int) -> Contents:
@@ -68,9 +69,13 @@ def in_modules(model: Any) -> list[Any]:
 
 
 def shown(values: Iterable[Any]) -> int:
-    """Bytes that the tensors in ``values`` show, objects opened, scalars left out."""
+    """Bytes that the tensors in ``values`` show, objects opened, scalars left out.
+
+    A tensor under two names counts once: DeepSeek V4's keys are its values.
+    """
     found = [tensor for value in values for tensor in tensors(_opened(value)) if tensor.dim()]
-    return sum(tensor.numel() * tensor.element_size() for tensor in found)
+    once = {id(tensor): tensor for tensor in found}.values()
+    return sum(tensor.numel() * tensor.element_size() for tensor in once)
 
 
 def _contents(kind: str, own: list[Any], cross: list[Any], outside: int) -> Contents:
