@@ -138,14 +138,14 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
 
 def models_html(rows: list[dict[str, Any]]) -> str:
     """The sortable, filterable table of all models; complete without a script."""
-    return _table(
+    return sortable(
         "models", _MODEL_HEAD, [_model_cells(row, number) for number, row in enumerate(rows)]
     )
 
 
 def ledger_html(checked: Iterable[Checked]) -> str:
     """Every stated number as a row of a sortable, filterable table."""
-    return _table("numbers", _LEDGER_HEAD, [_ledger_cells(one) for one in checked])
+    return sortable("numbers", _LEDGER_HEAD, [_ledger_cells(one) for one in checked])
 
 
 # Title, how the column sorts, further attributes of the header.
@@ -181,15 +181,15 @@ def _model_cells(row: dict[str, Any], number: int) -> list[str]:
     config += [("how", "Only part of the file is known")] if not row["config_complete"] else []
     return [
         f'<th scope="row">{escape(row["model"])}</th>',
-        _cell(scheme + slides, scheme),
+        cell(scheme + slides, scheme),
         *(_count(row[key]) for key in ("layers", "kv_heads", "head_dim")),
         _size(row["bytes_per_token"]),
         _size(row["bytes_per_token_past_window"]),
         _size(row["bytes_at_4096_tokens"]),
         _weights(row, number),
         _count(row["crossover_at_4096_tokens"]),
-        _cell(row["known_by"], row["known_by"]),
-        _cell(button(f"config-{number}", row["config_source"], "cited", config)),
+        cell(row["known_by"], row["known_by"]),
+        cell(button(f"config-{number}", row["config_source"], "cited", config)),
     ]
 
 
@@ -200,15 +200,19 @@ def _ledger_cells(one: Checked) -> list[str]:
     sources = "<br>".join(escape(source) for source in one.answer.sources) if one.answer else ""
     return [
         f'<th scope="row"><a href="{page}.html">{page}</a></th>',
-        _cell(escape(stated.text), stated.text),
-        _cell(KINDS[stated.kind].lower(), KINDS[stated.kind].lower()),
-        _cell(escape(stated.expression) if said else f"<code>{escape(stated.expression)}</code>"),
-        _cell(escape(exact_value(one))),
-        _cell(sources),
+        cell(escape(stated.text), stated.text),
+        cell(KINDS[stated.kind].lower(), KINDS[stated.kind].lower()),
+        cell(escape(stated.expression) if said else f"<code>{escape(stated.expression)}</code>"),
+        cell(escape(exact_value(one))),
+        cell(sources),
     ]
 
 
-def _table(name: str, head: Sequence[tuple[str, str, str]], rows: Iterable[list[str]]) -> str:
+def sortable(name: str, head: Sequence[tuple[str, str, str]], rows: Iterable[list[str]]) -> str:
+    """A sortable, filterable table of ``name``, e.g. models; rows are lists of cells in HTML.
+
+    ``head`` holds per column its title, ``text`` or ``number``, and further attributes.
+    """
     titles = "".join(
         f'<th scope="col" data-sort="{sort}"{extra}>{title}</th>' for title, sort, extra in head
     )
@@ -219,7 +223,8 @@ def _table(name: str, head: Sequence[tuple[str, str, str]], rows: Iterable[list[
     )
 
 
-def _cell(content: str, value: str | None = None) -> str:
+def cell(content: str, value: str | None = None) -> str:
+    """A cell of such a table; ``value`` is what it sorts and filters by."""
     attribute = "" if value is None else f' data-value="{escape(value)}"'
     return f"<td{attribute}>{content}</td>"
 
