@@ -10,7 +10,14 @@ from typing import Any
 
 from kvdocs.evidence.caches import MeasureError
 from kvdocs.evidence.contents import Contents
-from kvdocs.evidence.default_models import NoCache, build, default_config, published, run
+from kvdocs.evidence.default_models import (
+    ENCODER_TOKENS,
+    NoCache,
+    build,
+    default_config,
+    published,
+    run,
+)
 from kvdocs.evidence.measure import kept_by_transformers
 from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import CacheLayout, ConfigError, layout_of
@@ -57,7 +64,7 @@ def reason(error: BaseException) -> str:
 
 
 def _measured(target: Target, change: Change) -> dict[str, Any]:
-    layout, refusal = _layout(target, change)
+    layout, refusal, encoder = _layout(target, change)
     rows: list[dict[str, Any]] = []
     assume = False
     for bits in change.bits or BITS:
@@ -67,7 +74,7 @@ def _measured(target: Target, change: Change) -> dict[str, Any]:
             steps, assumed = _steps(target, change, dtype, length)
             assume = assume or assumed
             for tokens, new, last in steps:
-                rows.append(_row(layout, bits, tokens, new, last))
+                rows.append(_row(layout, bits, tokens, new, last, encoder))
             if length == lengths[0] and not change.lengths:
                 lengths += _past_windows(layout, last)
     return {
@@ -80,12 +87,14 @@ def _measured(target: Target, change: Change) -> dict[str, Any]:
     }
 
 
-def _layout(target: Target, change: Change) -> tuple[CacheLayout | None, str]:
+def _layout(target: Target, change: Change) -> tuple[CacheLayout | None, str, int]:
+    """The layout or why there is none, and how long the encoder's output will be."""
     model = build(target, default_config(target, change), "meta", BITS[16], None)
+    encoder = ENCODER_TOKENS if model.config.is_encoder_decoder else 0
     try:
-        return layout_of(published(model), target.name), ""
+        return layout_of(published(model), target.name), "", encoder
     except ConfigError as error:
-        return None, str(error)
+        return None, str(error), encoder
 
 
 def _steps(
@@ -116,12 +125,12 @@ def _past_windows(layout: CacheLayout | None, held: Contents) -> list[int]:
 
 
 def _row(
-    layout: CacheLayout | None, bits: int, tokens: int, new: int, held: Contents
+    layout: CacheLayout | None, bits: int, tokens: int, new: int, held: Contents, encoder: int
 ) -> dict[str, Any]:
     row: dict[str, Any] = {"bits": bits, "tokens": tokens, "new": new, "held": held.total}
     if layout is None:
         return row
-    own, cross = _expected(layout, tokens, new, DTYPE_BYTES[BITS[bits]])
+    own, cross = _expected(layout, tokens, new, DTYPE_BYTES[BITS[bits]], encoder)
     layers = not held.outside and (own, cross) == (_filled(held.own), _filled(held.cross))
     total = sum(own) + sum(cross)
     equal = layers or (bool(held.outside) and total == held.total)
@@ -142,17 +151,21 @@ def _first_difference(formula: list[int], held: list[int]) -> str:
     return "the layers agree, what lies outside them does not"
 
 
-def _expected(layout: CacheLayout, tokens: int, new: int, size: int) -> tuple[list[int], list[int]]:
+def _expected(
+    layout: CacheLayout, tokens: int, new: int, size: int, encoder: int
+) -> tuple[list[int], list[int]]:
     """Bytes each layer of transformers' own cache shows; layers that keep nothing left out."""
     own: list[int] = []
     cross: list[int] = []
     for layer in layout.layers:
-        (cross if layer.kind == "cross" else own).append(_shown(layer, tokens, new, size))
+        for kept, parts in ((own, False), (cross, True)):
+            those = [part for part in layer.parts if (part.kind == "cross") is parts]
+            kept.append(sum(_shown(part, tokens, new, size, encoder) for part in those))
     return _filled(own), _filled(cross)
 
 
-def _shown(layer: Layer, tokens: int, new: int, size: int) -> int:
-    return layer.bytes(kept_by_transformers(layer, tokens, new)[0], size)
+def _shown(part: Layer, tokens: int, new: int, size: int, encoder: int) -> int:
+    return part.bytes(kept_by_transformers(part, tokens, new)[0], size, encoder)
 
 
 def _filled(layers: Any) -> list[int]:

@@ -68,9 +68,13 @@ def in_modules(model: Any) -> list[Any]:
 
 
 def shown(values: Iterable[Any]) -> int:
-    """Bytes that the tensors in ``values`` show, objects opened, scalars left out."""
+    """Bytes that the tensors in ``values`` show, objects opened, scalars left out.
+
+    A tensor under two names counts once: DeepSeek V4's keys are its values.
+    """
     found = [tensor for value in values for tensor in tensors(_opened(value)) if tensor.dim()]
-    return sum(tensor.numel() * tensor.element_size() for tensor in found)
+    once = {id(tensor): tensor for tensor in found}.values()
+    return sum(tensor.numel() * tensor.element_size() for tensor in once)
 
 
 def _contents(kind: str, own: list[Any], cross: list[Any], outside: int) -> Contents:
