@@ -48,8 +48,8 @@ class State(Layer):
 class CrossAttention(FullAttention):
     """K and V of the encoder's output: kv_heads × (k_dim + v_dim) × T_encoder.
 
-    The encoder's length is an input of its own, unless the model fixes it (``encoder_tokens``:
-    1,500 for Whisper's 30 seconds of sound).
+    The encoder's length is an input of its own. Where the model fixes it, ``encoder_tokens`` stands
+    in when none is given: 1,500 for Whisper's 30 seconds of sound.
 
     >>> CrossAttention(20, 64, 64, encoder_tokens=1500).bytes(tokens=1, element_bytes=2)
     7680000
@@ -64,10 +64,10 @@ class CrossAttention(FullAttention):
         return self.encoder_tokens is None
 
     def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
-        return super().bytes(self.encoder_tokens or encoder_tokens, element_bytes)
+        return super().bytes(encoder_tokens or self.encoder_tokens or 0, element_bytes)
 
     def product(self, count: int, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> str:
-        length = self.encoder_tokens or encoder_tokens
+        length = encoder_tokens or self.encoder_tokens or 0
         return " × ".join(
             [*self.terms(count), f"{length:,} encoder tokens", plural(element_bytes, "byte")]
         )

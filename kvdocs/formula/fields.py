@@ -117,6 +117,7 @@ FAMILIES = (  # read by the rule of one family only
 )
 ENCODER_DECODER = (
     "is_decoder",
+    "is_encoder_decoder",
     "decoder_layers",
     "decoder_attention_heads",
     "num_decoder_layers",

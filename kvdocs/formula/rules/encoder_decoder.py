@@ -14,10 +14,11 @@ from kvdocs.formula.rules.keeps import full, hidden_per_head, window
 from kvdocs.formula.rules.types import Keeps, Rule, by_type, every, every_nth
 
 
-def with_cross(own: FullAttention, encoder_tokens: int | None = None) -> Layer:
-    """A decoder layer whose cross-attention has the heads of its self-attention."""
-    cross = CrossAttention(own.kv_heads, own.k_dim, own.v_dim, encoder_tokens)
-    return Several((own, cross))
+def with_cross(cfg: EffectiveConfig, own: FullAttention, length: int | None = None) -> Layer:
+    """``own``, and the encoder's K and V with the same heads, unless the decoder stands alone."""
+    if cfg.published.get("is_encoder_decoder") is False:
+        return own
+    return Several((own, CrossAttention(own.kv_heads, own.k_dim, own.v_dim, length)))
 
 
 def bart(cfg: EffectiveConfig) -> list[Layer]:
@@ -41,7 +42,7 @@ def moonshine(cfg: EffectiveConfig) -> list[Layer]:
     heads = cfg.required("decoder_num_attention_heads")
     kv_heads = cfg.optional("decoder_num_key_value_heads") or heads
     dim = hidden_per_head(cfg, heads)
-    layer = with_cross(FullAttention(kv_heads, dim, dim))
+    layer = with_cross(cfg, FullAttention(kv_heads, dim, dim))
     return [layer] * cfg.count("decoder_num_hidden_layers")
 
 
@@ -49,7 +50,7 @@ def t5(cfg: EffectiveConfig) -> list[Layer]:
     """``d_kv`` wide heads; ``num_decoder_layers``, else as many as the encoder; T5Attention."""
     counted = "num_decoder_layers" if cfg.get("num_decoder_layers") else "num_hidden_layers"
     heads, dim = cfg.required("num_attention_heads"), cfg.required("d_kv")
-    return [with_cross(FullAttention(heads, dim, dim))] * cfg.count(counted)
+    return [with_cross(cfg, FullAttention(heads, dim, dim))] * cfg.count(counted)
 
 
 def dia(cfg: EffectiveConfig) -> Layer:
@@ -65,8 +66,7 @@ def crossed(keeps: Keeps) -> Keeps:
     def layer(cfg: EffectiveConfig) -> Layer:
         own = keeps(cfg)
         assert isinstance(own, FullAttention)
-        cross = CrossAttention(own.kv_heads, own.k_dim, own.v_dim)
-        return Several((own, cross))
+        return with_cross(cfg, own)
 
     return layer
 
@@ -88,8 +88,10 @@ def image(cfg: EffectiveConfig) -> Layer:
 def _decoder(
     cfg: EffectiveConfig, layers: str, heads: str, encoder_tokens: int | None = None
 ) -> list[Layer]:
-    count, dim = cfg.required(heads), hidden_per_head(cfg, cfg.required(heads))
-    return [with_cross(FullAttention(count, dim, dim), encoder_tokens)] * cfg.count(layers)
+    kv_heads = cfg.required(heads)
+    dim = hidden_per_head(cfg, kv_heads)
+    layer = with_cross(cfg, FullAttention(kv_heads, dim, dim), encoder_tokens)
+    return [layer] * cfg.count(layers)
 
 
 _BART = """

@@ -57,21 +57,27 @@ def v4_types(cfg: EffectiveConfig, count: int) -> list[str]:
 
 
 def v4_window(cfg: EffectiveConfig) -> SlidingWindow:
-    """One head whose keys are also its values; DeepseekV4HCACache."""
+    """One head; a plain sliding layer keeps keys and values apart, though they are equal."""
+    dim = cfg.required("head_dim")
+    return SlidingWindow(1, dim, dim, cfg.required("sliding_window"))
+
+
+def v4_shared_window(cfg: EffectiveConfig) -> SlidingWindow:
+    """One head whose keys are also its values, kept once; DeepseekV4HCACache."""
     return SlidingWindow(1, cfg.required("head_dim"), 0, cfg.required("sliding_window"))
 
 
 def v4_heavily(cfg: EffectiveConfig) -> Layer:
     """The window and, for every 128 tokens, one entry; the waiting ones with their gates."""
     dim = cfg.required("head_dim")
-    return Several((v4_window(cfg), Compressed(_rate(cfg, HCA, 128), dim, 2 * dim)))
+    return Several((v4_shared_window(cfg), Compressed(_rate(cfg, HCA, 128), dim, 2 * dim)))
 
 
 def v4_sparse(cfg: EffectiveConfig) -> Layer:
     """The window and, for every 4 tokens, an entry and an index key, from overlapping windows."""
     both = cfg.required("head_dim") + cfg.required("index_head_dim")
     rate = _rate(cfg, CSA, 4)
-    return Several((v4_window(cfg), Compressed(rate, both, 4 * both, rate * both)))
+    return Several((v4_shared_window(cfg), Compressed(rate, both, 4 * both, rate * both)))
 
 
 def _rate(cfg: EffectiveConfig, kind: str, default: int) -> int:
