@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any
 
 from kvdocs.evidence.caches import MeasureError
-from kvdocs.evidence.contents import Contents
+from kvdocs.evidence.contents import NOTHING, Contents
 from kvdocs.evidence.default_models import NoCache, build, encoder_tokens, published, run
 from kvdocs.evidence.measure import kept_by_transformers
 from kvdocs.evidence.targets import Change, Target
@@ -80,16 +80,16 @@ def _run(
 ) -> tuple[list[Row], CacheLayout | None, str, Contents]:
     """The rows, the layout or why there is none, and what the last step held."""
     rows: list[Row] = []
-    for bits in change.bits or BITS:
+    last = NOTHING
+    widths = change.bits or list(BITS)
+    for bits in widths:
         model = build(target, change, BITS[bits], "eager" if assume else None)
         layout, refusal = _layout(model, target)
         encoder = encoder_tokens(model, layout)
-        lengths = [SHORT] if bits == min(BITS) else []
-        for prompt in [*lengths, 0]:
-            prompt = prompt or _long(change, layout, last if rows else None)
-            for tokens, new, last in run(model, prompt, encoder, change, assume):
+        for prompt in (SHORT, None) if bits == widths[0] else (None,):
+            length = prompt or _long(change, layout, last)
+            for tokens, new, last in run(model, length, encoder, change, assume):
                 rows.append(_row(layout, bits, tokens, new, encoder, last))
-        del model
     return rows, layout, refusal, last
 
 
@@ -100,11 +100,11 @@ def _layout(model: Any, target: Target) -> tuple[CacheLayout | None, str]:
         return None, str(error)
 
 
-def _long(change: Change, layout: CacheLayout | None, held: Contents | None) -> int:
+def _long(change: Change, layout: CacheLayout | None, held: Contents) -> int:
     """The long prompt: past every window that the formula or the cache knows of."""
     if change.long:
         return change.long
-    longest = max([layout.longest_window if layout else 0, *(held.windows if held else [])])
+    longest = max([layout.longest_window if layout else 0, *held.windows])
     return longest + PAST_WINDOW if longest else LONG
 
 

@@ -55,8 +55,7 @@ def encoder_tokens(model: Any, layout: CacheLayout | None) -> int:
     if not model.config.is_encoder_decoder:
         return 0
     parts = [part for layer in layout.layers for part in layer.parts] if layout else []
-    fixed = {getattr(part, "encoder_tokens", None) for part in parts} - {None}
-    return int(max(fixed)) if fixed else ENCODER_TOKENS
+    return next((n for p in parts if (n := getattr(p, "encoder_tokens", None))), ENCODER_TOKENS)
 
 
 def run(
