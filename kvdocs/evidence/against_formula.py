@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from kvdocs.evidence.caches import MeasureError
@@ -57,40 +58,49 @@ def reason(error: BaseException) -> str:
 
 
 def _measured(target: Target, change: Change) -> dict[str, Any]:
-    try:
-        rows, layout, refusal, last = _run(target, change, assume=False)
-        assumed = False
-    except (RuntimeError, NotImplementedError):
-        if change.device != "meta":
-            raise
-        rows, layout, refusal, last = _run(target, change, assume=True)
-        assumed = True
+    runs = [_run_or_assume(target, change, bits) for bits in change.bits or BITS]
+    rows = [row for run_ in runs for row in run_.rows]
     return {
-        "assumed_values": assumed,
-        "cache": last.kind,
-        "cache_layers": list(last.classes),
-        "kinds": _kinds(layout),
+        "assumed_values": any(run_.assumed for run_ in runs),
+        "cache": runs[0].last.kind,
+        "cache_layers": list(runs[0].last.classes),
+        "kinds": _kinds(runs[0].layout),
         "rows": rows,
-        **_verdict(layout, refusal, rows),
+        **_verdict(runs[0].layout, runs[0].refusal, rows),
     }
 
 
-def _run(
-    target: Target, change: Change, assume: bool
-) -> tuple[list[Row], CacheLayout | None, str, Contents]:
-    """The rows, the layout or why there is none, and what the last step held."""
+@dataclass(frozen=True)
+class _Run:
+    """One width: the rows, the layout or why there is none, and what the last step held."""
+
+    rows: list[Row]
+    layout: CacheLayout | None
+    refusal: str
+    last: Contents
+    assumed: bool
+
+
+def _run_or_assume(target: Target, change: Change, bits: int) -> _Run:
+    try:
+        return _run(target, change, bits, assume=False)
+    except (RuntimeError, NotImplementedError):
+        if change.device != "meta":
+            raise
+        return _run(target, change, bits, assume=True)
+
+
+def _run(target: Target, change: Change, bits: int, assume: bool) -> _Run:
+    model = build(target, change, BITS[bits], "eager" if assume else None)
+    layout, refusal = _layout(model, target)
+    encoder = encoder_tokens(model, layout)
     rows: list[Row] = []
     last = NOTHING
-    widths = change.bits or list(BITS)
-    for bits in widths:
-        model = build(target, change, BITS[bits], "eager" if assume else None)
-        layout, refusal = _layout(model, target)
-        encoder = encoder_tokens(model, layout)
-        for prompt in (SHORT, None) if bits == widths[0] else (None,):
-            length = prompt or _long(change, layout, last)
-            for tokens, new, last in run(model, length, encoder, change, assume):
-                rows.append(_row(layout, bits, tokens, new, encoder, last))
-    return rows, layout, refusal, last
+    for prompt in (SHORT, None):
+        length = prompt or _long(change, layout, last)
+        for tokens, new, last in run(model, length, encoder, change, assume):
+            rows.append(_row(layout, bits, tokens, new, encoder, last))
+    return _Run(rows, layout, refusal, last, assume)
 
 
 def _layout(model: Any, target: Target) -> tuple[CacheLayout | None, str]:

@@ -18,7 +18,7 @@ from typing import Any
 from kvdocs.evidence import against_formula
 from kvdocs.evidence.caches import MeasureError, versions
 from kvdocs.evidence.children import Limits, run_each
-from kvdocs.evidence.targets import Target, change_for, targets
+from kvdocs.evidence.targets import Change, Target, change_for, targets
 
 SWEEP_FILE = Path(__file__).with_name("records") / "sweep.json"
 PARTIAL_FILE = Path(".cache") / "sweep-partial.jsonl"
@@ -135,15 +135,14 @@ def _named(target: Target, name: str) -> bool:
 
 
 def _import_once() -> None:
-    """Import in the parent what every child would import by itself."""
+    """Import in the parent what every child would import by itself, by running a small model."""
     import torch
     import transformers
-    import transformers.generation.utils
-    import transformers.masking_utils
-    import transformers.modeling_utils
 
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)  # threads of the parent would be missing in a forked child
+    small = Change("", set={"num_hidden_layers": 1, "hidden_size": 64, "intermediate_size": 64})
+    against_formula.entry((Target("qwen2", "Qwen2ForCausalLM"), small))
     gc.collect()
     gc.freeze()  # a child's collector would touch, and so copy, all that the parent imported
 
