@@ -73,12 +73,13 @@ def _entry(config_class: Any) -> dict[str, Any]:
 def _other_names(config_class: Any) -> dict[str, str]:
     """The class's own names for standard fields; ``attribute_map`` has them in both directions."""
     found: dict[str, str] = {}
+    own = set(FIELDS) - {"num_layers"}  # only where it is not another name of num_hidden_layers
     for alias, real in config_class.attribute_map.items():
-        if real in FIELDS:
+        if real in own:
             found[alias] = real
     for alias in FIELDS:
         real = config_class.attribute_map.get(alias, alias)
-        if real not in FIELDS:
+        if real not in own and real != alias:
             found.setdefault(real, alias)
     return found
 

@@ -14,7 +14,7 @@ from kvdocs.formula.rules.types import INDEXED, Rule, all_full, by_type, named
 
 def doubled(cfg: EffectiveConfig) -> list[Layer]:
     """Two attention layers in each of ``num_layers`` blocks; LongcatFlashConfig."""
-    return [latent(cfg)] * (2 * cfg.layers())
+    return [latent(cfg)] * (2 * cfg.count("num_layers"))
 
 
 def indexed(cfg: EffectiveConfig) -> list[str]:

@@ -42,9 +42,11 @@ def gated_delta(cfg: EffectiveConfig) -> State:
 def olmo_delta(cfg: EffectiveConfig) -> State:
     """As ``gated_delta``, its sizes derived from the attention's; OlmoHybridConfig."""
     heads = cfg.required("num_attention_heads")
-    key_dim = cfg.optional("linear_key_head_dim") or 3 * cfg.required("hidden_size") // heads // 4
+    key_heads = cfg.optional("linear_num_key_heads") or heads
+    derived = 3 * cfg.required("hidden_size") // (4 * key_heads)
+    key_dim = cfg.optional("linear_key_head_dim") or max(1, derived)
     value_dim = cfg.optional("linear_value_head_dim") or 2 * key_dim
-    keys = (cfg.optional("linear_num_key_heads") or heads) * key_dim
+    keys = key_heads * key_dim
     value_heads = cfg.optional("linear_num_value_heads") or heads
     conv = (2 * keys + value_heads * value_dim) * cfg.required("linear_conv_kernel_dim")
     return State(conv, value_heads * key_dim * value_dim)
@@ -212,6 +214,11 @@ def kimi_types(cfg: EffectiveConfig, count: int) -> list[str]:
     return [FULL if i + 1 in full else LINEAR for i in range(count)]
 
 
+def olmo_types(cfg: EffectiveConfig, count: int) -> list[str]:
+    """Every fourth layer has attention, and where there is none, the last (OlmoHybridConfig)."""
+    return [FULL if i % 4 == 3 or (count < 4 and i == count - 1) else LINEAR for i in range(count)]
+
+
 LARA_PERIOD = [LINEAR, SLIDING, LINEAR, FULL, SLIDING]
 linear_rest = every_nth(4, "full_attention_interval", rest=LINEAR)
 bamba_types = at_indices("attn_layer_indices", FULL, LINEAR)
@@ -262,7 +269,7 @@ RULES: dict[str, Rule] = {
         moe=no_cache,
         mlp=no_cache,
     ),
-    "olmo_hybrid": by_type(linear_rest, full_attention=full, linear_attention=olmo_delta),
+    "olmo_hybrid": by_type(named(olmo_types), full_attention=full, linear_attention=olmo_delta),
     "qwen3_5_moe_text": by_type(linear_rest, full_attention=full, linear_attention=gated_delta),
     "qwen3_5_text": by_type(linear_rest, full_attention=full, linear_attention=gated_delta),
     "qwen3_next": by_type(linear_rest, full_attention=full, linear_attention=gated_delta),
