@@ -76,7 +76,7 @@ class FullAttention(Layer):
         if self.k_dim == self.v_dim:
             return ["2 (K and V)", layers, heads, f"{self.k_dim} head_dim"]
         if self.v_dim == 0:
-            return [layers, heads, f"{self.k_dim} head_dim (K serves as V)"]
+            return [layers, heads, f"{self.k_dim} head_dim of K that serves as V"]
         return [layers, heads, f"({self.k_dim} k_dim + {self.v_dim} v_dim)"]
 
 

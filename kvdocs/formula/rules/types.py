@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.config import ConfigError, EffectiveConfig
 from kvdocs.formula.layers import Layer
 
 Types = Callable[[EffectiveConfig], list[str]]
@@ -38,10 +38,7 @@ def by_type(types: Types, **keeps: Keeps) -> Rule:
             key = (name, repr(own[index])) if index in own else name
             if key not in made:
                 if name not in keeps:
-                    known = " and ".join(keeps)
-                    raise cfg.error(
-                        "layer_types", f"names {name!r} for layer {index}", f"Known are {known}"
-                    )
+                    raise _unknown(cfg, index, name, " and ".join(keeps))
                 made[key] = keeps[name](cfg.of_layer(index, own[index]) if index in own else cfg)
             layers.append(made[key])
         return layers
@@ -152,6 +149,12 @@ def window_in_force(cfg: EffectiveConfig) -> int | None:
     if "use_sliding_window" in cfg.defaults and not cfg.flag("use_sliding_window"):
         return None
     return cfg.optional("sliding_window")
+
+
+def _unknown(cfg: EffectiveConfig, index: int, name: str, known: str) -> ConfigError:
+    published = cfg.get("layer_types")
+    shown = published[index] if isinstance(published, list) and index < len(published) else name
+    return cfg.error("layer_types", f"names {shown!r} for layer {index}", f"Known are {known}")
 
 
 def _only(cfg: EffectiveConfig, kind: str) -> list[str]:
