@@ -9,11 +9,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from kvdocs.formula.architectures import FAMILIES, WRAPPERS
+from kvdocs.formula.architectures import WRAPPERS, model_types
 from kvdocs.formula.config import DEFAULTS_FILE
 from kvdocs.formula.fields import FIELDS
 
@@ -22,7 +21,7 @@ from kvdocs.formula.fields import FIELDS
 TEXT_PARTS = ("decoder", "generator", "text_config", "thinker_config", "decoder_config")
 
 
-def from_transformers(model_types: Iterable[str] = (*FAMILIES, *WRAPPERS)) -> str:
+def from_transformers() -> str:
     """The text ``defaults.json`` should have, with the installed transformers.
 
     One line a model_type, so that a reader needs to parse one line only.
@@ -36,7 +35,7 @@ def from_transformers(model_types: Iterable[str] = (*FAMILIES, *WRAPPERS)) -> st
     transformers.logging.set_verbosity_error()  # its advice on token ids is not about defaults
     lines = [
         f"{json.dumps(name)}: {json.dumps(_entry(CONFIG_MAPPING[name]))}"
-        for name in sorted(set(model_types))
+        for name in sorted({*model_types(), *WRAPPERS})
         if name in CONFIG_MAPPING
     ]
     head = f'{{"transformers": {json.dumps(transformers.__version__)}, "classes": {{'

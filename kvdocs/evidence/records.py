@@ -97,10 +97,10 @@ def measured() -> dict[str, Any]:
 def models_with_a_rule() -> list[Model]:
     """The snapshot's models whose layers the formula knows."""
     from kvdocs.facts.snapshot import load_all
-    from kvdocs.formula.architectures import FAMILIES
+    from kvdocs.formula.architectures import rule_for
     from kvdocs.formula.config import EffectiveConfig
 
-    return [m for m in load_all() if EffectiveConfig.of(m.config, m.id).model_type in FAMILIES]
+    return [m for m in load_all() if rule_for(EffectiveConfig.of(m.config, m.id).model_type)]
 
 
 def lengths(model: Model) -> tuple[int, ...]:

@@ -145,7 +145,7 @@ class CacheLayout:
     def _encoder_tokens(self, given: int | None) -> int:
         if given is None and self.needs_encoder:
             raise EncoderLengthMissing(
-                "its decoder also keeps K and V of the encoder's output; give their number of tokens"
+                "its decoder also keeps K and V of the encoder's output; give its length"
             )
         return _token_count(given or 0)
 

@@ -10,7 +10,7 @@ import pytest
 
 from kvdocs.evidence.targets import changes
 from kvdocs.formula import layout_of
-from kvdocs.formula.architectures import FAMILIES
+from kvdocs.formula.architectures import model_types
 from kvdocs.formula.config import class_entry
 from tests.installed import missing_architecture
 
@@ -55,7 +55,7 @@ CHANGES = [
 
 
 def cases():
-    for model_type in sorted(set(FAMILIES) - WITHOUT_LIST):
+    for model_type in sorted(set(model_types()) - WITHOUT_LIST):
         entry = class_entry(model_type)
         names = {standard: own for own, standard in entry.get("names", {}).items()}
         defaults = entry.get("defaults", {})

@@ -6,15 +6,7 @@ In: an effective config. Out: a layer. Sources are the attention classes of tran
 from __future__ import annotations
 
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.formula.layers import (
-    Chunk,
-    FullAttention,
-    IndexKeys,
-    Latent,
-    Layer,
-    Several,
-    SlidingWindow,
-)
+from kvdocs.formula.layers import Chunk, FullAttention, Latent, SlidingWindow
 from kvdocs.formula.rules.types import window_in_force
 
 
@@ -42,11 +34,6 @@ def chunk(cfg: EffectiveConfig) -> Chunk:
 def latent(cfg: EffectiveConfig) -> Latent:
     """One latent and one rotary key a token; published KV heads and head_dim play no part."""
     return Latent(cfg.required("kv_lora_rank"), cfg.whole("qk_rope_head_dim"))
-
-
-def latent_and_index(cfg: EffectiveConfig) -> Layer:
-    """A latent, and beside it the index key by which sparse attention chooses tokens."""
-    return Several((latent(cfg), IndexKeys(cfg.required("index_head_dim"))))
 
 
 def rounded(cfg: EffectiveConfig) -> FullAttention:

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import NoCache, State
-from kvdocs.formula.layers import FullAttention, Layer, Several
+from kvdocs.formula.layers import FullAttention, Layer
 from kvdocs.formula.rules.keeps import full, latent, window
 from kvdocs.formula.rules.types import (
     CONV,
     FULL,
     HYBRID,
     LINEAR,
-    OLDER_NAMES,
     SLIDING,
     Keeps,
     Rule,
     Types,
     by_type,
+    current,
     every,
     every_nth,
     named,
     where,
 )
+from kvdocs.formula.several import Several
 
 
 def gated_delta(cfg: EffectiveConfig) -> State:
@@ -200,7 +201,7 @@ def nemotron_types(cfg: EffectiveConfig) -> list[str]:
         return [LINEAR, "moe", FULL, "mlp"]
     if not isinstance(types, list) or not types or not all(isinstance(x, str) for x in types):
         raise cfg.error("layer_types", "is not a list of names, one per layer")
-    return cfg.at_most([OLDER_NAMES.get(name, name) for name in types], "layer_types")
+    return cfg.at_most([current(name) for name in types], "layer_types")
 
 
 def kimi_types(cfg: EffectiveConfig, count: int) -> list[str]:

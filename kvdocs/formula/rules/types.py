@@ -19,7 +19,7 @@ Rule = Callable[[EffectiveConfig], list[Layer]]
 FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
 INDEXED, LINEAR, CONV, HYBRID = "indexed_attention", "linear_attention", "conv", "hybrid"
 HYBRID_SLIDING = "hybrid_sliding"
-OLDER_NAMES = {  # remap_legacy_layer_types of transformers 5.24.0
+OLDER_NAMES: dict[str, str] = {  # remap_legacy_layer_types of transformers 5.24.0
     "attention": FULL,
     "mamba": LINEAR,
     "deepseek_sparse_attention": INDEXED,
@@ -46,6 +46,15 @@ def by_type(types: Types, **keeps: Keeps) -> Rule:
     return rule
 
 
+def current(name: str) -> str:
+    """A layer type under its name of today.
+
+    >>> current("mamba"), current("full_attention")
+    ('linear_attention', 'full_attention')
+    """
+    return OLDER_NAMES.get(name, name)
+
+
 def every(name: str) -> Types:
     """All layers alike, whatever is published."""
     return lambda cfg: [name] * cfg.layers()
@@ -64,7 +73,7 @@ def named(pattern: Callable[[EffectiveConfig, int], list[str]]) -> Types:
         if wrong := [i for i, name in enumerate(found) if not isinstance(name, str)]:
             index = wrong[0]
             raise cfg.error("layer_types", f"names {found[index]!r} for layer {index}")
-        return [OLDER_NAMES.get(name, name) for name in found]
+        return [current(name) for name in found]
 
     return types
 
