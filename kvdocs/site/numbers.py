@@ -4,7 +4,8 @@ In: Markdown pages with links such as ``[56 KiB](kv: "qwen2_5_7b.slope()")``. Ou
 its value and what is wrong with it; the same code checks, fixes, lists and renders them.
 
 The scheme of the link is the kind of number: ``kv`` computed, ``cited`` a key of claims.toml,
-``measured`` a key of a record, ``judgement`` and ``illustration`` with the reason in words.
+``measured`` a key of a record, ``judgement`` and ``illustration`` the number and the reason for it
+in words, and ``withdrawn`` a wrong number that one page quotes to correct it.
 A number that stands in prose without such a link is an error too.
 """
 
@@ -29,7 +30,10 @@ KINDS = {
     "measured": "Measured",
     "judgement": "Judgement",
     "illustration": "Illustration",
+    "withdrawn": "Withdrawn",
 }
+REASONED = ("judgement", "illustration", "withdrawn")  # they say why instead of how
+CORRECTIONS = "corrections.md"  # the only page that may quote a withdrawn number
 REASON_LENGTH = 12  # characters; "because" is no reason
 
 _SCHEMES = "|".join(KINDS)
@@ -177,10 +181,14 @@ def check_all(paths: Iterable[Path], scope: Scope) -> list[Checked]:
 
 def _answer(stated: Stated, scope: Scope) -> tuple[Answer, str]:
     """The answer and the text the number should have, at the precision it is written with."""
-    if stated.kind in ("judgement", "illustration"):
-        if len(stated.expression.strip()) < REASON_LENGTH:
-            raise ValueError(f"a number of kind {stated.kind} gives its reason in words")
-        return Answer(stated.text, (stated.expression,)), stated.text
+    if stated.kind == "withdrawn" and stated.path.name != CORRECTIONS:
+        raise ValueError(f"a withdrawn number stands on {CORRECTIONS} and nowhere else")
+    if stated.kind in REASONED:
+        value, _, reason = stated.expression.partition(": ")
+        if len(reason.strip()) < REASON_LENGTH:
+            form = f'"{stated.text}: reason"'
+            raise ValueError(f"a number of kind {stated.kind} gives its reason in words: {form}")
+        return Answer(value, (reason,)), value
     source = {"kv": evaluate, "cited": cited, "measured": measured}[stated.kind]
     answer = source(stated.expression, scope)
     if isinstance(answer.value, str):
