@@ -5,7 +5,7 @@ No weights and no memory: the meta device. Equality is exact and per layer.
 
 import pytest
 
-from kvdocs.evidence import records
+from kvdocs.evidence import known, records
 from kvdocs.evidence.measure import Measurement, measure
 from kvdocs.formula import architectures
 from kvdocs.formula.layers import FullAttention, Latent
@@ -30,7 +30,7 @@ def assert_exact(found: Measurement) -> None:
 def test_cache_is_what_the_formula_says_in_every_layer(model_id):
     model = MODELS[model_id]
     layers = model.layout.layers
-    recorded = next(m for m in records.caches()["models"] if m["id"] == model_id)
+    recorded = next(m for m in known.caches()["models"] if m["id"] == model_id)
     for tokens, row in zip(records.lengths(model), recorded["lengths"], strict=True):
         found = measured(model, tokens)
         assert_exact(found)
@@ -47,7 +47,7 @@ def test_the_last_length_passes_every_window():
 
 
 def test_every_rule_is_held_against_a_published_model():
-    of_models = {kind for entry in records.caches()["models"] for kind in entry["model_types"]}
+    of_models = {kind for entry in known.caches()["models"] for kind in entry["model_types"]}
     assert set(architectures.FAMILIES) <= of_models
 
 

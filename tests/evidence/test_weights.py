@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvdocs.evidence import records
+from kvdocs.evidence import known, records
 from kvdocs.evidence.caches import parameter_bytes
 from tests.installed import missing_architecture
 
@@ -94,7 +94,7 @@ def test_every_model_with_published_weights_is_listed_once():
 
 
 def test_the_record_has_the_same_figures():
-    recorded = {entry["id"]: entry for entry in records.caches()["models"]}
+    recorded = {entry["id"]: entry for entry in known.caches()["models"]}
     for model_id, model in WEIGHED.items():
         assert recorded[model_id]["weights"] == model.weights.bytes
     assert all(recorded[i]["parameters"] == recorded[i]["weights"] for i in EQUAL)
