@@ -7,6 +7,7 @@ In: the snapshot, and the installed torch and transformers. Out: ``records/cache
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import difflib
 import json
@@ -104,3 +105,19 @@ def _entry(model: Model) -> dict[str, Any]:
 
 def _text(content: dict[str, Any]) -> str:
     return json.dumps(content, indent=1) + "\n"
+
+
+def main(action: str) -> int:
+    """``python -m kvdocs.evidence.records check|update``: 0 as recorded or updated, 1 not."""
+    if action == "update":
+        update()
+        return 0
+    lines = check()
+    print("\n".join(lines) if lines else "the record is what is measured now")
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m kvdocs.evidence.records")
+    parser.add_argument("action", choices=("check", "update"))
+    raise SystemExit(main(parser.parse_args().action))
