@@ -23,8 +23,7 @@ def use_templates() -> None:
 def page(html: str, source: str, repository: str) -> str:
     """The notebook's HTML as a page of the site; ``source`` is its path under docs/."""
     html = re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)  # appended by the plugin
-    html = re.sub(r'<(h[1-6]) id="([^"]+)"', _as_in_the_contents, html)
-    html = re.sub(r'href="#([^"]+)"', lambda match: match[0].lower(), html)
+    html = re.sub(r'(<h[1-6] id="|href="#)([^"]+)', _as_in_the_contents, html)
     html = html.replace(">¶<", ' title="Link to this section">¶<')
     return html.replace("</h1>", f"</h1>\n{links(source, repository)}", 1)
 
@@ -32,18 +31,16 @@ def page(html: str, source: str, repository: str) -> str:
 def links(source: str, repository: str) -> str:
     """Open in Colab, and download; Colab can open by itself what it finds in a public repository.
 
-    >>> links("notebooks/a.ipynb", "owner/name")[:75]
-    '<p><a href="https://colab.research.google.com/github/owner/name/blob/main/do'
+    >>> "/github/owner/name/blob/main/docs/a.ipynb" in links("a.ipynb", "owner/name")
+    True
     """
     download = f'<a href="{Path(source).name}" download>Download the notebook</a>'
     if not repository:
-        return (
-            f'<p>{download}, then <a href="{COLAB}#upload">Open in Colab</a>: upload it there</p>'
-        )
+        return f'<p>{download}, then <a href="{COLAB}">Open in Colab</a>: upload it there</p>'
     address = f"{COLAB}github/{repository}/blob/main/docs/{source}"
     return f'<p><a href="{address}">Open in Colab</a> · {download}</p>'
 
 
 def _as_in_the_contents(match: re.Match[str]) -> str:
-    """A heading with the anchor that the table of contents links to."""
-    return f'<{match[1]} id="{re.sub(r"[^a-z0-9-]", "", match[2].lower())}"'
+    """An anchor, or a link to one, as the table of contents spells it."""
+    return match[1] + re.sub(r"[^a-z0-9-]", "", match[2].lower())
