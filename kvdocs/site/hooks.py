@@ -80,7 +80,7 @@ def _relative(path: Path) -> Path:
 def _record(config: MkDocsConfig) -> dict[str, object]:
     sources = _sources(config)
     return {
-        "pages": len(sources),
+        "pages": len(sources) + len(list(Path(config.docs_dir).rglob("*.ipynb"))),
         "blocks_run": sum(fences.count(path.read_text(encoding="utf-8")) for path in sources),
         "numbers_checked": sum(len(numbers.find(path)) for path in sources),
         "models": len(site_catalogue().models),

@@ -43,4 +43,4 @@ def links(source: str, repository: str) -> str:
 
 def _as_in_the_contents(match: re.Match[str]) -> str:
     """An anchor, or a link to one, as the table of contents spells it."""
-    return match[1] + re.sub(r"[^a-z0-9-]", "", match[2].lower())
+    return match[1] + re.sub(r"[^\w-]", "", match[2].lower())
