@@ -40,18 +40,23 @@ MODULES = ("attention", "latents", "states", "shared", "encoder_decoder", "famil
 
 def rule_for(model_type: str) -> Rule | None:
     """The rule of a model_type, None where there is none."""
-    tables = map(_rules, MODULES)
-    return next((rules[model_type] for rules in tables if model_type in rules), None)
+    table = table_with(model_type)
+    return table[model_type] if table else None
+
+
+def table_with(model_type: str) -> dict[str, Rule] | None:
+    """The table that has a row for a model_type, None where no table has one."""
+    return next((table for table in map(_table, MODULES) if model_type in table), None)
 
 
 def model_types() -> list[str]:
     """Every model_type with a rule, configs with a text decoder's part aside."""
-    return sorted(name for module in MODULES for name in _rules(module))
+    return sorted(name for module in MODULES for name in _table(module))
 
 
-def _rules(module: str) -> dict[str, Rule]:
-    rules: dict[str, Rule] = import_module(f"kvdocs.formula.rules.{module}").RULES
-    return rules
+def _table(module: str) -> dict[str, Rule]:
+    table: dict[str, Rule] = import_module(f"kvdocs.formula.rules.{module}").RULES
+    return table
 
 
 # Configs with a part of their own for the text decoder.
