@@ -73,6 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     cost.add_argument(
         "--kv-dtype", default="bfloat16", help="cache dtype: bfloat16 (default), fp8, float32 …"
     )
+    cost.add_argument(
+        "--encoder-tokens", type=_tokens, help="length of the encoder's output (T5, BART, Mllama)"
+    )
     cost.set_defaults(run=_cost)
 
     measure = commands.add_parser("measure", help="hold the formula against a real cache")

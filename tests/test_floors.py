@@ -9,7 +9,13 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "kvdocs"
 FLOORS = ["units", "formula", "facts", "serving", "evidence", "site", "cli"]
-TOP = {"__init__": "units", "literal": "units", "startup": "units", "__main__": "cli", "cost": "cli"}
+TOP = {
+    "__init__": "units",
+    "literal": "units",
+    "startup": "units",
+    "__main__": "cli",
+    "cost": "cli",
+}
 HEAVY = {"torch", "transformers", "pandas", "numpy", "mkdocs", "huggingface_hub"}
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from kvdocs.formula.architectures import FAMILIES, WRAPPERS
+from kvdocs.formula.architectures import WRAPPERS, model_types
 from kvdocs.formula.config import DEFAULTS_FILE
 from kvdocs.formula.fields import FIELDS
 
@@ -22,7 +21,7 @@ from kvdocs.formula.fields import FIELDS
 TEXT_PARTS = ("decoder", "generator", "text_config", "thinker_config", "decoder_config")
 
 
-def from_transformers(model_types: Iterable[str] = (*FAMILIES, *WRAPPERS)) -> str:
+def from_transformers() -> str:
     """The text ``defaults.json`` should have, with the installed transformers.
 
     One line a model_type, so that a reader needs to parse one line only.
@@ -36,7 +35,7 @@ def from_transformers(model_types: Iterable[str] = (*FAMILIES, *WRAPPERS)) -> st
     transformers.logging.set_verbosity_error()  # its advice on token ids is not about defaults
     lines = [
         f"{json.dumps(name)}: {json.dumps(_entry(CONFIG_MAPPING[name]))}"
-        for name in sorted(set(model_types))
+        for name in sorted({*model_types(), *WRAPPERS})
         if name in CONFIG_MAPPING
     ]
     head = f'{{"transformers": {json.dumps(transformers.__version__)}, "classes": {{'
@@ -73,12 +72,13 @@ def _entry(config_class: Any) -> dict[str, Any]:
 def _other_names(config_class: Any) -> dict[str, str]:
     """The class's own names for standard fields; ``attribute_map`` has them in both directions."""
     found: dict[str, str] = {}
+    own = set(FIELDS) - {"num_layers"}  # only where it is not another name of num_hidden_layers
     for alias, real in config_class.attribute_map.items():
-        if real in FIELDS:
+        if real in own:
             found[alias] = real
     for alias in FIELDS:
         real = config_class.attribute_map.get(alias, alias)
-        if real not in FIELDS:
+        if real not in own and real != alias:
             found.setdefault(real, alias)
     return found
 

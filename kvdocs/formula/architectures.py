@@ -8,18 +8,11 @@ run ``kvdocs defaults update`` and hold it against the real cache; CONTRIBUTING 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 
 from kvdocs.formula.config import ConfigError, EffectiveConfig
 from kvdocs.formula.fields import FIELDS
 from kvdocs.formula.layout import CacheLayout
-from kvdocs.formula.rules import (
-    attention,
-    encoder_decoder,
-    families,
-    latents,
-    shared,
-    states,
-)
 from kvdocs.formula.rules.types import Rule
 
 
@@ -35,20 +28,37 @@ def layout_of(config: Mapping[str, object], source: str = "config.json") -> Cach
     57344
     """
     effective = EffectiveConfig.of(config, source)
-    rule = FAMILIES.get(effective.model_type)
+    rule = rule_for(effective.model_type)
     if rule is None:
         raise _refusal(effective)
     return CacheLayout(tuple(rule(effective)))
 
 
-FAMILIES: dict[str, Rule] = (
-    attention.RULES
-    | latents.RULES
-    | states.RULES
-    | shared.RULES
-    | encoder_decoder.RULES
-    | families.RULES
-)
+# Modules of rules/, the most asked for first: one is imported when those before it have no row.
+MODULES = ("attention", "latents", "states", "shared", "encoder_decoder", "families")
+
+
+def rule_for(model_type: str) -> Rule | None:
+    """The rule of a model_type, None where there is none."""
+    table = table_with(model_type)
+    return table[model_type] if table else None
+
+
+def table_with(model_type: str) -> dict[str, Rule] | None:
+    """The table that has a row for a model_type, None where no table has one."""
+    return next((table for table in map(_table, MODULES) if model_type in table), None)
+
+
+def model_types() -> list[str]:
+    """Every model_type with a rule, configs with a text decoder's part aside."""
+    return sorted(name for module in MODULES for name in _table(module))
+
+
+def _table(module: str) -> dict[str, Rule]:
+    table: dict[str, Rule] = import_module(f"kvdocs.formula.rules.{module}").RULES
+    return table
+
+
 # Configs with a part of their own for the text decoder.
 _WRAPPERS = """
     apertus1p5 aria audioflamingo3 aya_vision blip blip-2 canary cohere2_vision cosmos3_edge

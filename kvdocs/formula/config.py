@@ -109,21 +109,15 @@ class EffectiveConfig:
         model_type = _model_type(config, source, prefix)
         entry = class_entry(model_type)
         while "text" in entry:
-            part: object = config
-            for key in entry["text"].split("."):
-                prefix += key + "."
-                part = part.get(key) if isinstance(part, Mapping) else part
-                if part is not None and not isinstance(part, Mapping):
-                    problem = f"is {_show(part)}, not an object"
-                    raise ConfigError(source, prefix[:-1], problem)
-            if part is None and entry.get("flat"):
-                part, prefix = {k: v for k, v in config.items() if k != "model_type"}, ""
-            elif part is None:
-                part, defaults = {}, entry.get("defaults")
-            config = part
-            model_type = _model_type({"model_type": entry["type"]} | {**config}, source, prefix)
-            if entry.get("fixed"):
-                model_type = entry["type"]
+            part, inner = _text_part(config, entry["text"], source, prefix)
+            if part is not None:
+                config, prefix = part, inner
+            elif entry.get("flat"):
+                config = {name: config[name] for name in config if name != "model_type"}
+            else:
+                config, prefix, defaults = {}, inner, entry.get("defaults")
+            named = _model_type({"model_type": entry["type"]} | {**config}, source, prefix)
+            model_type = entry["type"] if entry.get("fixed") else named
             entry = class_entry(model_type)
         names = entry.get("names", {})
         published = {names.get(key, key): value for key, value in config.items()}
@@ -280,6 +274,20 @@ class EffectiveConfig:
         if name not in self.published and name in self.defaults:
             problem += f" ({self.origin(name)})"
         return ConfigError(self.source, self.prefix + name, problem, remedy)
+
+
+def _text_part(
+    config: Mapping[str, object], path: str, source: str, prefix: str
+) -> tuple[Mapping[str, object] | None, str]:
+    """The text decoder's part of a config, None where it is absent; and the prefix of its fields."""
+    part: Mapping[str, object] | None = config
+    for key in path.split("."):
+        prefix += key + "."
+        found = part.get(key) if part is not None else None
+        if found is not None and not isinstance(found, Mapping):
+            raise ConfigError(source, prefix[:-1], f"is {_show(found)}, not an object")
+        part = found
+    return part, prefix
 
 
 def _model_type(config: Mapping[str, object], source: str, prefix: str) -> str:

@@ -56,7 +56,7 @@ class CrossAttention(FullAttention):
     """
 
     kind = "cross"
-    noun = "cross-attention layer"
+    noun = "cross layer"
     encoder_tokens: int | None = None
 
     @property

@@ -94,6 +94,7 @@ FAMILIES = (  # read by the rule of one family only
     "swa_head_dim",
     "swa_num_key_value_heads",
     "sliding_window_size",
+    "num_layers",
     "H_cycles",
     "L_cycles",
     "num_layers_per_stack",

@@ -1,8 +1,9 @@
 """What ONE layer keeps for ONE sequence, where that grows with the tokens.
 
 In: sizes from the config. Out: bytes for a number of tokens, and the product they come from as
-text. States, encoder output and compressed entries, which grow otherwise, are in ``constant.py``
-and ``compressed.py``. A layer that keeps something else is one more small class.
+text. Index keys and layers that keep several things are in ``several.py``; states, encoder output
+and compressed entries, which grow otherwise, in ``constant.py`` and ``compressed.py``. A layer
+that keeps something else is one more small class.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class FullAttention(Layer):
         if self.k_dim == self.v_dim:
             return ["2 (K and V)", layers, heads, f"{self.k_dim} head_dim"]
         if self.v_dim == 0:
-            return [layers, heads, f"{self.k_dim} head_dim (K serves as V)"]
+            return [layers, heads, f"{self.k_dim} head_dim of K that serves as V"]
         return [layers, heads, f"({self.k_dim} k_dim + {self.v_dim} v_dim)"]
 
 
@@ -125,79 +126,6 @@ class Latent(Layer):
 
     def terms(self, count: int) -> list[str]:
         return [plural(count, self.noun), f"({self.kv_lora_rank} latent + {self.rope_dim} rope)"]
-
-
-@dataclass(frozen=True)
-class LatentWindow(Latent):
-    """The latents of the last ``window`` tokens.
-
-    >>> LatentWindow(kv_lora_rank=1024, rope_dim=64, window=512).bytes(4096, element_bytes=2)
-    1114112
-    """
-
-    kind = "latent window"
-    noun = "sliding layer"
-    window: int
-
-
-@dataclass(frozen=True)
-class IndexKeys(Layer):
-    """One short key a token, by which sparse attention chooses what to read: index_dim × T.
-
-    ``float32`` keys take 4 bytes an element in every cache dtype.
-
-    >>> IndexKeys(index_dim=128).bytes(tokens=1, element_bytes=2)
-    256
-    """
-
-    kind = "index"
-    noun = "index"
-    index_dim: int
-    float32: bool = False
-
-    @property
-    def elements_per_token(self) -> int:
-        return self.index_dim
-
-    def terms(self, count: int) -> list[str]:
-        noun = "layer" if count == 1 else "layers"
-        return [f"{count:,} indexed {noun}", f"{self.index_dim} index key"]
-
-    def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
-        return super().bytes(tokens, 4 if self.float32 else element_bytes)
-
-    def product(self, count: int, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> str:
-        return super().product(count, tokens, 4 if self.float32 else element_bytes)
-
-
-@dataclass(frozen=True)
-class Several(Layer):
-    """A layer that keeps several things, such as a latent and index keys.
-
-    >>> Several((Latent(512, 64), IndexKeys(128))).bytes(tokens=1, element_bytes=2)
-    1408
-    """
-
-    members: tuple[Layer, ...]
-
-    @property
-    def parts(self) -> tuple[Layer, ...]:
-        return self.members
-
-    @property
-    def kind(self) -> str:  # type: ignore[override]
-        return " + ".join(part.kind for part in self.members)
-
-    @property
-    def window(self) -> int | None:  # type: ignore[override]
-        return max((part.window for part in self.members if part.window is not None), default=None)
-
-    @property
-    def elements_per_token(self) -> int:
-        return sum(part.elements_per_token for part in self.members)
-
-    def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
-        return sum(part.bytes(tokens, element_bytes, encoder_tokens) for part in self.members)
 
 
 def plural(count: int, noun: str) -> str:

@@ -33,6 +33,10 @@ def dtype_name(text: str) -> str:
     return name
 
 
+class EncoderLengthMissing(ValueError):
+    """The size also depends on the length of the encoder's output, and none was given."""
+
+
 @dataclass(frozen=True)
 class CacheLayout:
     """What a model keeps for one sequence, layer by layer.
@@ -74,7 +78,8 @@ class CacheLayout:
         ``encoder_tokens`` is the length of the encoder's output, where the model has an encoder.
 
         Raises:
-            ValueError: a length is negative, missing or no whole number, or the dtype is unknown.
+            ValueError: a length is negative or no whole number, or the dtype is unknown.
+            EncoderLengthMissing: the layout needs ``encoder_tokens``, and there are none.
         """
         size = DTYPE_BYTES[dtype_name(dtype)]
         tokens, encoder_tokens = _token_count(tokens), self._encoder_tokens(encoder_tokens)
@@ -118,7 +123,7 @@ class CacheLayout:
         """One line per group of layers, and their sum where there are several.
 
         >>> from kvdocs.formula.layers import FullAttention
-        >>> print(*CacheLayout((FullAttention(4, 128, 128),) * 28).derivation(), sep="\n")
+        >>> print(*CacheLayout((FullAttention(4, 128, 128),) * 28).derivation(), sep="\\n")
         2 (K and V) × 28 layers × 4 KV heads × 128 head_dim × 2 bytes = 57,344 bytes
         """
         size = DTYPE_BYTES[dtype_name(dtype)]
@@ -139,8 +144,8 @@ class CacheLayout:
 
     def _encoder_tokens(self, given: int | None) -> int:
         if given is None and self.needs_encoder:
-            raise ValueError(
-                "the decoder also keeps K and V of the encoder's output: give its length"
+            raise EncoderLengthMissing(
+                "its decoder also keeps K and V of the encoder's output; give its length"
             )
         return _token_count(given or 0)
 

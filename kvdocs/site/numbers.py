@@ -4,7 +4,8 @@ In: Markdown pages with links such as ``[56 KiB](kv: "qwen2_5_7b.slope()")``. Ou
 its value and what is wrong with it; the same code checks, fixes, lists and renders them.
 
 The scheme of the link is the kind of number: ``kv`` computed, ``cited`` a key of claims.toml,
-``measured`` a key of a record, ``judgement`` and ``illustration`` with the reason in words.
+``measured`` a key of a record, ``judgement`` and ``illustration`` the number and the reason for it
+in words, and ``withdrawn`` a wrong number that one page quotes to correct it.
 A number that stands in prose without such a link is an error too.
 """
 
@@ -20,8 +21,8 @@ from pathlib import Path
 from kvdocs.literal import Literal
 from kvdocs.site import fences
 from kvdocs.site.expressions import Answer, Scope, cited, evaluate, measured
-from kvdocs.site.pages import code, line_of, pages, prose
-from kvdocs.units import BYTE_UNITS
+from kvdocs.site.lint import bare
+from kvdocs.site.pages import code, line_of, pages
 
 KINDS = {
     "kv": "Computed",
@@ -29,22 +30,15 @@ KINDS = {
     "measured": "Measured",
     "judgement": "Judgement",
     "illustration": "Illustration",
+    "withdrawn": "Withdrawn",
 }
+REASONED = ("judgement", "illustration", "withdrawn")  # they say why instead of how
+CORRECTIONS = "corrections.md"  # the only page that may quote a withdrawn number
 REASON_LENGTH = 12  # characters; "because" is no reason
 
 _SCHEMES = "|".join(KINDS)
 _LINK = re.compile(rf'\[(?P<text>[^\[\]]+)\]\((?P<kind>{_SCHEMES}):\s+"(?P<expression>[^"]*)"\)')
 _ALMOST = re.compile(rf"\]\((?:{_SCHEMES}):")
-# Numbers that are part of a name, a date or a list marker rather than a quantity.
-_NAMED = re.compile(
-    r"\d{4}-\d\d-\d\d|\b(?:RTX|Gemma|Olmo|Qwen|Python|arXiv)[  ]\d[\d.]*|^\s*\d+\.(?=\s)|\[\^\d+\]",
-    re.MULTILINE,
-)
-_BARE = re.compile(r"(?<![\w.\-/#])\d[\d,]*(?:\.\d+)*(?P<suffix>[^\W\d_]*[%×]?)(?!\w)(?!-bit)")
-# "7B" is a size class, so a B without a space is no unit.
-_ATTACHED = {*BYTE_UNITS} - {"B"}
-_SUFFIXES = {"", "%", "×", "x", "k", "K", "M", "G", *_ATTACHED}
-_UNIT_AFTER = re.compile(rf"(?<![\w.])\d[\d,.]*[  -]?(?:{'|'.join(sorted(_ATTACHED))})\b")
 
 
 @dataclass(frozen=True)
@@ -131,14 +125,7 @@ def lint(path: Path, text: str) -> list[Problem]:
         for m in _ALMOST.finditer(stated)
     ]
     left = _LINK.sub(lambda m: " " * len(m[0]), text)
-    words = _NAMED.sub(lambda m: " " * len(m[0]), prose(left))
-    for match in _BARE.finditer(words):
-        if match["suffix"] in _SUFFIXES:
-            found.append(_bare(path, text, match.start(), words))
-    for start, snippet in code(text):
-        for match in _UNIT_AFTER.finditer(snippet):
-            found.append(_bare(path, text, start + match.start(), text))
-    return found
+    return found + [_bare(path, text, position) for position in bare(left)]
 
 
 def fix(path: Path, scope: Scope) -> list[Checked]:
@@ -177,10 +164,14 @@ def check_all(paths: Iterable[Path], scope: Scope) -> list[Checked]:
 
 def _answer(stated: Stated, scope: Scope) -> tuple[Answer, str]:
     """The answer and the text the number should have, at the precision it is written with."""
-    if stated.kind in ("judgement", "illustration"):
-        if len(stated.expression.strip()) < REASON_LENGTH:
-            raise ValueError(f"a number of kind {stated.kind} gives its reason in words")
-        return Answer(stated.text, (stated.expression,)), stated.text
+    if stated.kind == "withdrawn" and stated.path.name != CORRECTIONS:
+        raise ValueError(f"a withdrawn number stands on {CORRECTIONS} and nowhere else")
+    if stated.kind in REASONED:
+        value, _, reason = stated.expression.partition(": ")
+        if len(reason.strip()) < REASON_LENGTH:
+            form = f'"{stated.text}: reason"'
+            raise ValueError(f"a number of kind {stated.kind} gives its reason in words: {form}")
+        return Answer(value, (reason,)), value
     source = {"kv": evaluate, "cited": cited, "measured": measured}[stated.kind]
     answer = source(stated.expression, scope)
     if isinstance(answer.value, str):
@@ -188,8 +179,8 @@ def _answer(stated: Stated, scope: Scope) -> tuple[Answer, str]:
     return answer, Literal.parse(stated.text).rewrite(answer.value)
 
 
-def _bare(path: Path, text: str, position: int, source: str) -> Problem:
-    excerpt = source[position : position + 24].split("\n")[0].strip()
+def _bare(path: Path, text: str, position: int) -> Problem:
+    excerpt = text[position : position + 24].split("\n")[0].strip()
     what = f'the number "{excerpt}…" stands alone; state it as a link, such as '
     return Problem(path, line_of(text, position), what + '[56 KiB](kv: "qwen2_5_7b.slope()")')
 

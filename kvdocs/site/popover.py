@@ -12,7 +12,7 @@ from html import escape, unescape
 from itertools import count
 
 from kvdocs.literal import Literal
-from kvdocs.site.numbers import KINDS, Checked
+from kvdocs.site.numbers import KINDS, REASONED, Checked
 from kvdocs.units import exact
 
 _ANCHOR = re.compile(
@@ -80,7 +80,7 @@ def exact_value(checked: Checked) -> str:
     """The value with every digit it has: bytes in full, a ratio to six places, text as it is."""
     value = checked.answer.value if checked.answer else ""
     if isinstance(value, str):
-        return "" if checked.stated.kind in ("judgement", "illustration") else value
+        return "" if checked.stated.kind in REASONED else value
     unit = Literal.parse(checked.stated.text)
     if value != int(value):
         return Literal.parse("0.000000").rewrite(value)

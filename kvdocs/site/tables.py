@@ -15,7 +15,7 @@ from kvdocs.facts.models import Model
 from kvdocs.formula import ConfigError, crossover
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.layers import Latent
-from kvdocs.site.numbers import KINDS, Checked
+from kvdocs.site.numbers import KINDS, REASONED, Checked
 from kvdocs.site.popover import button, exact_value
 from kvdocs.units import binary, exact
 
@@ -144,8 +144,9 @@ def models_html(rows: list[dict[str, Any]]) -> str:
 
 
 def ledger_html(checked: Iterable[Checked]) -> str:
-    """Every stated number as a row of a sortable, filterable table."""
-    return sortable("numbers", _LEDGER_HEAD, [_ledger_cells(one) for one in checked])
+    """Every number the site stands by as a row of a sortable, filterable table."""
+    kept = [one for one in checked if one.stated.kind != "withdrawn"]
+    return sortable("numbers", _LEDGER_HEAD, [_ledger_cells(one) for one in kept])
 
 
 # Title, how the column sorts, further attributes of the header.
@@ -196,15 +197,16 @@ def _model_cells(row: dict[str, Any], number: int) -> list[str]:
 def _ledger_cells(one: Checked) -> list[str]:
     stated = one.stated
     page = stated.path.with_suffix("").name
-    said = stated.kind in ("judgement", "illustration")
-    sources = "<br>".join(escape(source) for source in one.answer.sources) if one.answer else ""
+    how, sources = (one.answer.how, one.answer.sources) if one.answer else ((), ())
+    in_words = stated.kind in REASONED
+    behind = escape(how[0]) if in_words else f"<code>{escape(stated.expression)}</code>"
     return [
         f'<th scope="row"><a href="{page}.html">{page}</a></th>',
         cell(escape(stated.text), stated.text),
         cell(KINDS[stated.kind].lower(), KINDS[stated.kind].lower()),
-        cell(escape(stated.expression) if said else f"<code>{escape(stated.expression)}</code>"),
+        cell(behind),
         cell(escape(exact_value(one))),
-        cell(sources),
+        cell("<br>".join(escape(source) for source in sources)),
     ]
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from kvdocs.cli import main
 from kvdocs.evidence import caches, measure
-from kvdocs.formula import architectures
 from kvdocs.formula.layers import FullAttention
+from kvdocs.formula.rules import attention
 from tests.evidence.tiny import FAMILIES
 from tests.installed import no_meta
 
@@ -90,7 +90,7 @@ def test_a_model_with_a_vision_tower_counts_its_parameters_too(capsys):
 
 def test_a_difference_is_status_1_and_names_the_layers(tiny, capsys, monkeypatch):
     without_windows = [FullAttention(kv_heads=2, k_dim=16, v_dim=16)] * 4
-    monkeypatch.setitem(architectures.FAMILIES, "gemma2", lambda cfg: without_windows)
+    monkeypatch.setitem(attention.RULES, "gemma2", lambda cfg: without_windows)
     assert main(["measure", tiny, "--device", "cpu", "--tokens", "20"]) == 1
     out = capsys.readouterr().out
     assert "NOT EQUAL" in out

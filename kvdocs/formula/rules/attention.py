@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.layers import FullAttention, Layer, SlidingWindow
-from kvdocs.formula.rules.keeps import check_divides, chunk, full, hidden_per_head, window
+from kvdocs.formula.rules.keeps import (
+    check_divides,
+    chunk,
+    full,
+    hidden_per_head,
+    rounded,
+    rounded_window,
+    window,
+)
 from kvdocs.formula.rules.types import (
     FULL,
     SLIDING,
@@ -130,12 +138,12 @@ every_second_full = sliding(every_nth(2))
 late = sliding(named(late_windows))
 
 _GROUPED = """
-    apertus apertus1p5_text arcee aria_text bitnet cohere cosmos3_edge_text diffllama
-    ernie4_5 ernie4_5_moe ernie4_5_vl_moe_text evolla exaone flex_olmo gemma glm glm4 glm4_moe
-    glm4v_moe_text glm4v_text glm_ocr_text granite granite4_vision_text granite_docling_text
-    granitemoe granitemoeshared helium hunyuan_v1_dense hunyuan_v1_moe hunyuan_vl_text hy_v3
-    hyperclovax internlm3 iquestcoder jais2 llama minimax_m2 molmo2_text nanochat nemotron olmo
-    olmo2 olmoe paddleocr_vl_text phi qwen3_vl_moe_text qwen3_vl_text sarvam_moe seed_oss solar_open
+    apertus apertus1p5_text arcee aria_text bitnet cohere cosmos3_edge_text diffllama ernie4_5
+    ernie4_5_moe ernie4_5_vl_moe_text evolla exaone flex_olmo gemma glm glm4 glm4v_text
+    glm_ocr_text granite granite4_vision_text granite_docling_text granitemoe granitemoeshared
+    helium hunyuan_v1_dense hunyuan_v1_moe hunyuan_vl_text hy_v3 hyperclovax internlm3
+    iquestcoder jais2 llama minimax_m2 molmo2_text nanochat nemotron olmo olmo2 olmoe
+    paddleocr_vl_text phi qwen3_vl_moe_text qwen3_vl_text sarvam_moe seed_oss solar_open
 """
 _HIDDEN_ONLY = "chameleon deepseek_ocr2_text emu3_text_model stablelm"
 _EVERY_HEAD = """
@@ -144,12 +152,12 @@ _EVERY_HEAD = """
 """
 _ONE_WINDOW = """
     doge kyutai_speech_to_text ministral3 mistral mixtral moshi phi3 phi4_multimodal phimoe
-    qwen3_moe qwen3_omni_moe_text starcoder2 voxtral_realtime_text
+    qwen3_moe starcoder2 voxtral_realtime_text
 """
 _IF_DECODER = """
     bert bert-generation big_bird blip_text_model camembert data2vec-text electra ernie
-    megatron-bert rembert roberta roberta-prelayernorm roc_bert roformer xlm-roberta xlm-roberta-xl
-    xmod
+    megatron-bert rembert roberta roberta-prelayernorm roc_bert roformer xlm-roberta
+    xlm-roberta-xl xmod
 """
 RULES: dict[str, Rule] = {
     **dict.fromkeys(_GROUPED.split(), grouped),
@@ -160,7 +168,13 @@ RULES: dict[str, Rule] = {
         _IF_DECODER.split(), by_type(all_full, full_attention=decoder_of_encoder_class)
     ),
     "afmoe": sliding(every_nth(4, "global_attn_every_n_layers")),
-    "beam": sliding(last_full(every_nth(6))),
+    "beam": sliding(
+        named(
+            lambda cfg, count: [
+                FULL if (i + 1) % 6 == 0 or i == count - 1 else SLIDING for i in range(count)
+            ]
+        )
+    ),
     "cohere2": by_type(
         every_nth(4, "sliding_window_pattern"),
         full_attention=hidden_only,
@@ -181,6 +195,8 @@ RULES: dict[str, Rule] = {
     ),
     "gemma2": every_second_full,
     "gemma3_text": sliding(gemma3_types),
+    "glm4_moe": by_type(all_full, full_attention=rounded),
+    "glm4v_moe_text": by_type(all_full, full_attention=rounded),
     "gpt_bigcode": by_type(all_full, full_attention=bigcode),
     "gpt_oss": every_second_full,
     "granite_swa": sliding(first_of_n(4)),
@@ -201,6 +217,9 @@ RULES: dict[str, Rule] = {
     "qwen2_moe": sliding(named(qwen2_moe_types)),
     "qwen2_vl_text": late,
     "qwen3": late,
+    "qwen3_omni_moe_text": by_type(
+        all_alike, full_attention=rounded, sliding_attention=rounded_window
+    ),
     "smollm3": sliding(named(no_rope_slides)),
     "vaultgemma": every_second_full,
 }

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import CrossAttention
-from kvdocs.formula.layers import FullAttention, Layer, Several
+from kvdocs.formula.layers import FullAttention, Layer
 from kvdocs.formula.rules.attention import every_head
 from kvdocs.formula.rules.keeps import full, hidden_per_head, window
 from kvdocs.formula.rules.types import Keeps, Rule, by_type, every, every_nth
+from kvdocs.formula.several import Several
 
 
 def with_cross(cfg: EffectiveConfig, own: FullAttention, length: int | None = None) -> Layer:

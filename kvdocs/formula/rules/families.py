@@ -9,15 +9,7 @@ from __future__ import annotations
 from kvdocs.formula.compressed import Compressed
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import State
-from kvdocs.formula.layers import (
-    FullAttention,
-    IndexKeys,
-    Latent,
-    LatentWindow,
-    Layer,
-    Several,
-    SlidingWindow,
-)
+from kvdocs.formula.layers import FullAttention, Latent, Layer, SlidingWindow
 from kvdocs.formula.rules.attention import every_head
 from kvdocs.formula.rules.keeps import full, heads_and_dim, latent, window
 from kvdocs.formula.rules.latents import index_of_its_own
@@ -37,6 +29,7 @@ from kvdocs.formula.rules.types import (
     named,
     where,
 )
+from kvdocs.formula.several import IndexKeys, LatentWindow, Several
 
 HCA, CSA = "heavily_compressed_attention", "compressed_sparse_attention"
 

@@ -6,15 +6,7 @@ In: an effective config. Out: a layer. Sources are the attention classes of tran
 from __future__ import annotations
 
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.formula.layers import (
-    Chunk,
-    FullAttention,
-    IndexKeys,
-    Latent,
-    Layer,
-    Several,
-    SlidingWindow,
-)
+from kvdocs.formula.layers import Chunk, FullAttention, Latent, SlidingWindow
 from kvdocs.formula.rules.types import window_in_force
 
 
@@ -41,12 +33,22 @@ def chunk(cfg: EffectiveConfig) -> Chunk:
 
 def latent(cfg: EffectiveConfig) -> Latent:
     """One latent and one rotary key a token; published KV heads and head_dim play no part."""
-    return Latent(cfg.required("kv_lora_rank"), cfg.required("qk_rope_head_dim"))
+    return Latent(cfg.required("kv_lora_rank"), cfg.whole("qk_rope_head_dim"))
 
 
-def latent_and_index(cfg: EffectiveConfig) -> Layer:
-    """A latent, and beside it the index key by which sparse attention chooses tokens."""
-    return Several((latent(cfg), IndexKeys(cfg.required("index_head_dim"))))
+def rounded(cfg: EffectiveConfig) -> FullAttention:
+    """As ``full``; hidden size ÷ heads is rounded down, as the class's own defaults need it."""
+    heads = cfg.required("num_attention_heads")
+    kv_heads = cfg.optional("num_key_value_heads") or heads
+    check_divides(cfg, "num_key_value_heads", kv_heads, heads)
+    dim = cfg.optional("head_dim") or max(1, cfg.required("hidden_size") // heads)
+    return FullAttention(kv_heads, dim, dim)
+
+
+def rounded_window(cfg: EffectiveConfig) -> SlidingWindow:
+    """A window of what ``rounded`` keeps."""
+    layer = rounded(cfg)
+    return SlidingWindow(layer.kv_heads, layer.k_dim, layer.v_dim, cfg.required("sliding_window"))
 
 
 def heads_and_dim(cfg: EffectiveConfig) -> tuple[int, int]:

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.layers import Layer
-from kvdocs.formula.rules.keeps import latent, latent_and_index
+from kvdocs.formula.rules.keeps import latent
 from kvdocs.formula.rules.types import INDEXED, Rule, all_full, by_type, named
+from kvdocs.formula.several import IndexKeys, Several
+
+
+def latent_and_index(cfg: EffectiveConfig) -> Layer:
+    """A latent, and beside it the index key by which sparse attention chooses tokens."""
+    return Several((latent(cfg), IndexKeys(cfg.required("index_head_dim"))))
 
 
 def doubled(cfg: EffectiveConfig) -> list[Layer]:
     """Two attention layers in each of ``num_layers`` blocks; LongcatFlashConfig."""
-    return [latent(cfg)] * (2 * cfg.layers())
+    return [latent(cfg)] * (2 * cfg.count("num_layers"))
 
 
 def indexed(cfg: EffectiveConfig) -> list[str]:

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import NoCache, State
-from kvdocs.formula.layers import FullAttention, Layer, Several
+from kvdocs.formula.layers import FullAttention, Layer
 from kvdocs.formula.rules.keeps import full, latent, window
 from kvdocs.formula.rules.types import (
     CONV,
     FULL,
     HYBRID,
     LINEAR,
-    OLDER_NAMES,
     SLIDING,
     Keeps,
     Rule,
     Types,
     by_type,
+    current,
     every,
     every_nth,
     named,
     where,
 )
+from kvdocs.formula.several import Several
 
 
 def gated_delta(cfg: EffectiveConfig) -> State:
@@ -42,9 +43,11 @@ def gated_delta(cfg: EffectiveConfig) -> State:
 def olmo_delta(cfg: EffectiveConfig) -> State:
     """As ``gated_delta``, its sizes derived from the attention's; OlmoHybridConfig."""
     heads = cfg.required("num_attention_heads")
-    key_dim = cfg.optional("linear_key_head_dim") or 3 * cfg.required("hidden_size") // heads // 4
+    key_heads = cfg.optional("linear_num_key_heads") or heads
+    derived = 3 * cfg.required("hidden_size") // (4 * key_heads)
+    key_dim = cfg.optional("linear_key_head_dim") or max(1, derived)
     value_dim = cfg.optional("linear_value_head_dim") or 2 * key_dim
-    keys = (cfg.optional("linear_num_key_heads") or heads) * key_dim
+    keys = key_heads * key_dim
     value_heads = cfg.optional("linear_num_value_heads") or heads
     conv = (2 * keys + value_heads * value_dim) * cfg.required("linear_conv_kernel_dim")
     return State(conv, value_heads * key_dim * value_dim)
@@ -198,7 +201,7 @@ def nemotron_types(cfg: EffectiveConfig) -> list[str]:
         return [LINEAR, "moe", FULL, "mlp"]
     if not isinstance(types, list) or not types or not all(isinstance(x, str) for x in types):
         raise cfg.error("layer_types", "is not a list of names, one per layer")
-    return cfg.at_most([OLDER_NAMES.get(name, name) for name in types], "layer_types")
+    return cfg.at_most([current(name) for name in types], "layer_types")
 
 
 def kimi_types(cfg: EffectiveConfig, count: int) -> list[str]:
@@ -210,6 +213,11 @@ def kimi_types(cfg: EffectiveConfig, count: int) -> list[str]:
     if sorted(full + linear) != list(range(1, count + 1)):
         raise own.error("full_attn_layers", f"and kda_layers do not list {count} layers once each")
     return [FULL if i + 1 in full else LINEAR for i in range(count)]
+
+
+def olmo_types(cfg: EffectiveConfig, count: int) -> list[str]:
+    """Every fourth layer has attention, and where there is none, the last (OlmoHybridConfig)."""
+    return [FULL if i % 4 == 3 or (count < 4 and i == count - 1) else LINEAR for i in range(count)]
 
 
 LARA_PERIOD = [LINEAR, SLIDING, LINEAR, FULL, SLIDING]
@@ -262,7 +270,7 @@ RULES: dict[str, Rule] = {
         moe=no_cache,
         mlp=no_cache,
     ),
-    "olmo_hybrid": by_type(linear_rest, full_attention=full, linear_attention=olmo_delta),
+    "olmo_hybrid": by_type(named(olmo_types), full_attention=full, linear_attention=olmo_delta),
     "qwen3_5_moe_text": by_type(linear_rest, full_attention=full, linear_attention=gated_delta),
     "qwen3_5_text": by_type(linear_rest, full_attention=full, linear_attention=gated_delta),
     "qwen3_next": by_type(linear_rest, full_attention=full, linear_attention=gated_delta),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.config import ConfigError, EffectiveConfig
 from kvdocs.formula.layers import Layer
 
 Types = Callable[[EffectiveConfig], list[str]]
@@ -19,7 +19,7 @@ Rule = Callable[[EffectiveConfig], list[Layer]]
 FULL, SLIDING, CHUNKED = "full_attention", "sliding_attention", "chunked_attention"
 INDEXED, LINEAR, CONV, HYBRID = "indexed_attention", "linear_attention", "conv", "hybrid"
 HYBRID_SLIDING = "hybrid_sliding"
-OLDER_NAMES = {  # remap_legacy_layer_types of transformers 5.24.0
+OLDER_NAMES: dict[str, str] = {  # remap_legacy_layer_types of transformers 5.24.0
     "attention": FULL,
     "mamba": LINEAR,
     "deepseek_sparse_attention": INDEXED,
@@ -38,15 +38,21 @@ def by_type(types: Types, **keeps: Keeps) -> Rule:
             key = (name, repr(own[index])) if index in own else name
             if key not in made:
                 if name not in keeps:
-                    known = " and ".join(keeps)
-                    raise cfg.error(
-                        "layer_types", f"names {name!r} for layer {index}", f"Known are {known}"
-                    )
+                    raise _unknown(cfg, index, name, " and ".join(keeps))
                 made[key] = keeps[name](cfg.of_layer(index, own[index]) if index in own else cfg)
             layers.append(made[key])
         return layers
 
     return rule
+
+
+def current(name: str) -> str:
+    """A layer type under its name of today.
+
+    >>> current("mamba"), current("full_attention")
+    ('linear_attention', 'full_attention')
+    """
+    return OLDER_NAMES.get(name, name)
 
 
 def every(name: str) -> Types:
@@ -67,7 +73,7 @@ def named(pattern: Callable[[EffectiveConfig, int], list[str]]) -> Types:
         if wrong := [i for i, name in enumerate(found) if not isinstance(name, str)]:
             index = wrong[0]
             raise cfg.error("layer_types", f"names {found[index]!r} for layer {index}")
-        return [OLDER_NAMES.get(name, name) for name in found]
+        return [current(name) for name in found]
 
     return types
 
@@ -152,6 +158,12 @@ def window_in_force(cfg: EffectiveConfig) -> int | None:
     if "use_sliding_window" in cfg.defaults and not cfg.flag("use_sliding_window"):
         return None
     return cfg.optional("sliding_window")
+
+
+def _unknown(cfg: EffectiveConfig, index: int, name: str, known: str) -> ConfigError:
+    published = cfg.get("layer_types")
+    shown = published[index] if isinstance(published, list) and index < len(published) else name
+    return cfg.error("layer_types", f"names {shown!r} for layer {index}", f"Known are {known}")
 
 
 def _only(cfg: EffectiveConfig, kind: str) -> list[str]:
