@@ -20,7 +20,8 @@ from kvdocs.formula import CacheLayout, ConfigError, layout_of
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DTYPE_BYTES
 
-SHORT, LONG = 64, 1000  # prompts; where windows exist, the long one passes the longest
+# Prompts; where windows exist, the long one passes the longest. The second width runs that only.
+SHORT, LONG = 64, 1000
 PAST_WINDOW = 100
 BITS = {16: "bfloat16", 32: "float32"}
 Row = dict[str, Any]
@@ -58,7 +59,8 @@ def reason(error: BaseException) -> str:
 
 
 def _measured(target: Target, change: Change) -> dict[str, Any]:
-    runs = [_run_or_assume(target, change, bits) for bits in change.bits or BITS]
+    widths = change.bits or list(BITS)
+    runs = [_run_or_assume(target, change, bits, bits == widths[0]) for bits in widths]
     rows = [row for run_ in runs for row in run_.rows]
     return {
         "assumed_values": any(run_.assumed for run_ in runs),
@@ -81,22 +83,22 @@ class _Run:
     assumed: bool
 
 
-def _run_or_assume(target: Target, change: Change, bits: int) -> _Run:
+def _run_or_assume(target: Target, change: Change, bits: int, short: bool) -> _Run:
     try:
-        return _run(target, change, bits, assume=False)
+        return _run(target, change, bits, short, assume=False)
     except (RuntimeError, NotImplementedError):
         if change.device != "meta":
             raise
-        return _run(target, change, bits, assume=True)
+        return _run(target, change, bits, short, assume=True)
 
 
-def _run(target: Target, change: Change, bits: int, assume: bool) -> _Run:
+def _run(target: Target, change: Change, bits: int, short: bool, assume: bool) -> _Run:
     model = build(target, change, BITS[bits], "eager" if assume else None)
     layout, refusal = _layout(model, target)
     encoder = encoder_tokens(model, layout)
     rows: list[Row] = []
     last = NOTHING
-    for prompt in (SHORT, None):
+    for prompt in (SHORT, None) if short else (None,):
         length = prompt or _long(change, layout, last)
         for tokens, new, last in run(model, length, encoder, change, assume):
             rows.append(_row(layout, bits, tokens, new, encoder, last))

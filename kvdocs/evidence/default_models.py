@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -21,6 +22,8 @@ from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import CacheLayout
 
 ENCODER_TOKENS = 30  # how long an encoder's output is taken to be, where the model does not fix it
+
+Zeros = Callable[..., Any]  # torch.zeros on the model's device
 
 
 class NoCache(MeasureError):
@@ -72,12 +75,15 @@ def run(
     import torch
 
     part = attrgetter(change.part)(model) if change.part else model
-    fixed = _fixed_inputs(part, change) | (_encoder_output(part, encoder) if encoder else {})
+    zeros = partial(torch.zeros, device=change.device)
+    fixed = _fixed_inputs(part, change, zeros)
+    if encoder:
+        fixed |= _encoder_output(part, encoder, zeros)
     past = _given_cache(part) if change.give_cache else {}
     before = shown(in_modules(part))
     for seen, new in ((prompt, prompt), (prompt + 1, 1))[: 2 if change.decode else 1]:
-        ids = {_ids_name(part): _zeros(part, _ids_shape(change, new), torch.long)}
-        with torch.no_grad(), stand_ins() if assume else contextlib.nullcontext():
+        ids = {_ids_name(part): zeros(_ids_shape(change, new), dtype=torch.long)}
+        with torch.inference_mode(), stand_ins() if assume else contextlib.nullcontext():
             out = part(**ids, **fixed, **past)
         past = returned(out) or past
         in_model = shown(in_modules(part)) - before
@@ -117,14 +123,14 @@ def _given_cache(model: Any) -> dict[str, Any]:
     return {"cache": DynamicCache(config=model.config)}
 
 
-def _fixed_inputs(model: Any, change: Change) -> dict[str, Any]:
+def _fixed_inputs(model: Any, change: Change, zeros: Zeros) -> dict[str, Any]:
     import torch
 
     accepted = inspect.signature(model.forward).parameters
     found = {"use_cache": True} if {"use_cache", "kwargs"} & set(accepted) else {}
     for name, shape in change.inputs.items():
         whole = name.endswith(("_ids", "_mask"))
-        found[name] = _zeros(model, shape, torch.long if whole else model.dtype)
+        found[name] = zeros(shape, dtype=torch.long if whole else model.dtype)
     return found
 
 
@@ -136,19 +142,13 @@ def _ids_shape(change: Change, count: int) -> list[int]:
     return [change.rows, count, change.codebooks] if change.codebooks else [change.rows, count]
 
 
-def _zeros(model: Any, shape: list[int], dtype: Any) -> Any:
-    import torch
-
-    return torch.zeros(shape, dtype=dtype, device=model.device)
-
-
-def _encoder_output(model: Any, tokens: int) -> dict[str, Any]:
+def _encoder_output(model: Any, tokens: int, zeros: Zeros) -> dict[str, Any]:
     """An encoder's output of zeros; nothing is masked and no expert was chosen for it."""
     from transformers.modeling_outputs import BaseModelOutput
 
     config = getattr(model.get_encoder(), "config", model.config)
     config = config.get_text_config() if hasattr(config, "text_config") else config
     width = next(getattr(config, n) for n in ("hidden_size", "d_model") if hasattr(config, n))
-    output = BaseModelOutput(last_hidden_state=_zeros(model, [1, tokens, width], model.dtype))
+    output = BaseModelOutput(last_hidden_state=zeros([1, tokens, width], dtype=model.dtype))
     output.attention_mask = output.router_logits = None
     return {"encoder_outputs": output}
