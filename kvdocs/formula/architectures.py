@@ -35,7 +35,10 @@ def layout_of(config: Mapping[str, object], source: str = "config.json") -> Cach
     rule = rule_for(effective.model_type)
     if rule is None:
         raise _refusal(effective)
-    return CacheLayout(tuple(rule(effective)))
+    layers = rule(effective)
+    if all(layer.kind in ("shared", "none") for layer in layers):
+        raise effective.error("layer_types", "leaves no layer that keeps a cache")
+    return CacheLayout(tuple(layers))
 
 
 # Modules of rules/, the most asked for first: one is imported when those before it have no row.
