@@ -27,15 +27,22 @@ def layout_of(config: Mapping[str, object], source: str = "config.json") -> Cach
     >>> layout_of(config).slope()
     57344
     """
+    if config.get("model_type") == "stated by hand":
+        from kvdocs.formula import by_hand
+
+        return by_hand.layout(config, source)
     effective = EffectiveConfig.of(config, source)
     rule = rule_for(effective.model_type)
     if rule is None:
         raise _refusal(effective)
-    return CacheLayout(tuple(rule(effective)))
+    layers = rule(effective)
+    if all(layer.kind in ("shared", "none") for layer in layers):
+        raise effective.error("layer_types", "leaves no layer that keeps a cache")
+    return CacheLayout(tuple(layers))
 
 
 # Modules of rules/, the most asked for first: one is imported when those before it have no row.
-MODULES = ("attention", "latents", "states", "shared", "encoder_decoder", "families")
+MODULES = ("attention", "latents", "states", "shared", "encoder_decoder", "families", "remote")
 
 
 def rule_for(model_type: str) -> Rule | None:
@@ -89,5 +96,5 @@ def _refusal(cfg: EffectiveConfig) -> ConfigError:
         f"is {cfg.model_type!r}, and no rule here says what its layers keep. Fields found: "
         f"{', '.join(found) or 'none that a rule reads'}"
     )
-    remedy = "State the layout by hand"
+    remedy = "State the layout by hand, in a TOML file: kvdocs/formula/by_hand.py says how"
     return ConfigError(cfg.source, cfg.prefix + "model_type", problem, remedy)
