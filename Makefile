@@ -1,13 +1,13 @@
 # make site   build the guide into site/          make test      check everything
 # make serve  the guide with reload               make test-gpu  the CUDA suite
-# make bench  timings, as ratios
+# make bench  timings, as ratios                  make evidence  every architecture of transformers
 
 PYTHON ?= python3
 BIN := .venv/bin
 export NO_MKDOCS_2_WARNING := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: site serve test test-gpu bench clean
+.PHONY: site serve test test-gpu evidence bench clean
 
 site: .venv/site.ok
 	$(BIN)/python -m kvdocs.site.build
@@ -24,6 +24,9 @@ test: .venv/test.ok
 
 test-gpu: .venv/test.ok
 	$(BIN)/python -m pytest -m gpu tests/gpu
+
+evidence: .venv/test.ok
+	$(BIN)/python -m kvdocs evidence sweep
 
 bench: .venv/test.ok
 	$(BIN)/python -m tests.bench

@@ -126,7 +126,7 @@ def _row(
     row: Row = {"bits": bits, "tokens": tokens, "new": new, "held": held.total}
     if layout is None:
         return row
-    own, cross = _expected(layout, tokens, new, DTYPE_BYTES[BITS[bits]], encoder)
+    own, cross = expected(layout, tokens, new, DTYPE_BYTES[BITS[bits]], encoder)
     layers = not held.outside and (own, cross) == (_filled(held.own), _filled(held.cross))
     total = sum(own) + sum(cross)
     equal = layers or (bool(held.outside) and total == held.total)
@@ -138,7 +138,7 @@ def _row(
     return row
 
 
-def _expected(
+def expected(
     layout: CacheLayout, tokens: int, new: int, size: int, encoder: int
 ) -> tuple[list[int], list[int]]:
     """Bytes each layer of transformers' own cache shows; layers that keep nothing left out.

@@ -83,7 +83,7 @@ def run(
     before = shown(in_modules(part))
     for seen, new in ((prompt, prompt), (prompt + 1, 1))[: 2 if change.decode else 1]:
         ids = {_ids_name(part): zeros(_ids_shape(change, new), dtype=torch.long)}
-        with torch.inference_mode(), stand_ins() if assume else contextlib.nullcontext():
+        with torch.no_grad(), stand_ins() if assume else contextlib.nullcontext():
             out = part(**ids, **fixed, **past)
         past = returned(out) or past
         in_model = shown(in_modules(part)) - before
