@@ -13,7 +13,10 @@ from importlib import import_module
 from kvdocs.formula.config import ConfigError, EffectiveConfig
 from kvdocs.formula.fields import FIELDS
 from kvdocs.formula.layout import CacheLayout
-from kvdocs.formula.rules.types import Rule
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from kvdocs.formula.rules.types import Rule
 
 
 def layout_of(config: Mapping[str, object], source: str = "config.json") -> CacheLayout:
