@@ -101,7 +101,7 @@ def _default_config(target: Target, change: Change) -> Any:
         parent, _, last = name.rpartition(".")
         setattr(attrgetter(parent)(config), last, change.set[name])
     for name, model_type in change.swap.items():
-        setattr(config, name, CONFIG_MAPPING[model_type]())
+        vars(config)[name] = CONFIG_MAPPING[model_type]()  # past the check of its class
     return config
 
 
