@@ -1,7 +1,8 @@
-"""What ONE layer keeps for ONE sequence.
+"""What ONE layer keeps for ONE sequence, where that grows with the tokens.
 
-In: sizes from the config. Out: elements and bytes for a number of tokens, and the product they
-come from as text. A layer that keeps something else is one more small class here.
+In: sizes from the config. Out: bytes for a number of tokens, and the product they come from as
+text. States, encoder output and compressed entries, which grow otherwise, are in ``constant.py``
+and ``compressed.py``. A layer that keeps something else is one more small class.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ class Layer:
     kind = ""  # without an annotation these are the class's, not fields of a layer
     noun = "layer"
     window: int | None = None
+    needs_encoder = False  # whether the size depends on the length of an encoder's output
+    period = 1  # tokens after which the size has grown by a whole step
 
     @property
     def elements_per_token(self) -> int:
@@ -29,9 +32,26 @@ class Layer:
         """How many of ``tokens`` tokens the layer still holds."""
         return tokens if self.window is None else min(tokens, self.window)
 
-    def bytes(self, tokens: int, element_bytes: int) -> int:
-        """Bytes held after ``tokens`` tokens, at ``element_bytes`` bytes an element."""
+    def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
+        """Bytes held after ``tokens`` tokens, at ``element_bytes`` bytes an element.
+
+        ``encoder_tokens`` counts the encoder's output; only cross-attention keeps it.
+        """
         return self.elements_per_token * self.tokens_kept(tokens) * element_bytes
+
+    def product(self, count: int, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> str:
+        """``bytes`` of ``count`` such layers as a product in words and numbers."""
+        terms = self.terms(count)
+        if self.window is not None and tokens > self.window:
+            terms.append(f"{self.window:,} tokens (the {self.kind.split()[-1]})")
+        elif tokens != 1:
+            terms.append(f"{tokens:,} tokens")
+        return " × ".join([*terms, plural(element_bytes, "byte")])
+
+    @property
+    def parts(self) -> tuple[Layer, ...]:
+        """What the layer keeps, one by one; most keep one thing."""
+        return (self,)
 
 
 @dataclass(frozen=True)
@@ -55,6 +75,8 @@ class FullAttention(Layer):
         layers, heads = plural(count, self.noun), plural(self.kv_heads, "KV head")
         if self.k_dim == self.v_dim:
             return ["2 (K and V)", layers, heads, f"{self.k_dim} head_dim"]
+        if self.v_dim == 0:
+            return [layers, heads, f"{self.k_dim} head_dim (K serves as V)"]
         return [layers, heads, f"({self.k_dim} k_dim + {self.v_dim} v_dim)"]
 
 
@@ -69,6 +91,18 @@ class SlidingWindow(FullAttention):
     kind = "window"
     noun = "sliding layer"
     window: int
+
+
+@dataclass(frozen=True)
+class Chunk(SlidingWindow):
+    """K and V of one chunk at most: tokens attend within their own chunk only (Llama 4).
+
+    >>> Chunk(kv_heads=8, k_dim=128, v_dim=128, window=8192).bytes(10_000, element_bytes=2)
+    33554432
+    """
+
+    kind = "chunk"
+    noun = "chunked layer"
 
 
 @dataclass(frozen=True)
@@ -91,6 +125,79 @@ class Latent(Layer):
 
     def terms(self, count: int) -> list[str]:
         return [plural(count, self.noun), f"({self.kv_lora_rank} latent + {self.rope_dim} rope)"]
+
+
+@dataclass(frozen=True)
+class LatentWindow(Latent):
+    """The latents of the last ``window`` tokens.
+
+    >>> LatentWindow(kv_lora_rank=1024, rope_dim=64, window=512).bytes(4096, element_bytes=2)
+    1114112
+    """
+
+    kind = "latent window"
+    noun = "sliding layer"
+    window: int
+
+
+@dataclass(frozen=True)
+class IndexKeys(Layer):
+    """One short key a token, by which sparse attention chooses what to read: index_dim × T.
+
+    ``float32`` keys take 4 bytes an element in every cache dtype.
+
+    >>> IndexKeys(index_dim=128).bytes(tokens=1, element_bytes=2)
+    256
+    """
+
+    kind = "index"
+    noun = "index"
+    index_dim: int
+    float32: bool = False
+
+    @property
+    def elements_per_token(self) -> int:
+        return self.index_dim
+
+    def terms(self, count: int) -> list[str]:
+        noun = "layer" if count == 1 else "layers"
+        return [f"{count:,} indexed {noun}", f"{self.index_dim} index key"]
+
+    def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
+        return super().bytes(tokens, 4 if self.float32 else element_bytes)
+
+    def product(self, count: int, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> str:
+        return super().product(count, tokens, 4 if self.float32 else element_bytes)
+
+
+@dataclass(frozen=True)
+class Several(Layer):
+    """A layer that keeps several things, such as a latent and index keys.
+
+    >>> Several((Latent(512, 64), IndexKeys(128))).bytes(tokens=1, element_bytes=2)
+    1408
+    """
+
+    members: tuple[Layer, ...]
+
+    @property
+    def parts(self) -> tuple[Layer, ...]:
+        return self.members
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        return " + ".join(part.kind for part in self.members)
+
+    @property
+    def window(self) -> int | None:  # type: ignore[override]
+        return max((part.window for part in self.members if part.window is not None), default=None)
+
+    @property
+    def elements_per_token(self) -> int:
+        return sum(part.elements_per_token for part in self.members)
+
+    def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
+        return sum(part.bytes(tokens, element_bytes, encoder_tokens) for part in self.members)
 
 
 def plural(count: int, noun: str) -> str:
