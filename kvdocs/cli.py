@@ -90,6 +90,14 @@ def _parser() -> argparse.ArgumentParser:
     defaults.add_argument("action", choices=("check", "update"))
     defaults.set_defaults(run=_defaults)
 
+    evidence = commands.add_parser("evidence", help="every architecture against the formula")
+    evidence.add_argument("action", choices=("sweep",))
+    evidence.add_argument("--jobs", type=_jobs, default=2, help="processes at once (2)")
+    evidence.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="model_types or classes; prints JSON"
+    )
+    evidence.set_defaults(run=_evidence)
+
     snapshot = commands.add_parser("snapshot", help="the embedded configs against the live Hub")
     snapshot.add_argument("action", choices=("check", "update"))
     snapshot.add_argument("models", nargs="*", metavar="MODEL", help="Hub ids (default: all)")
@@ -109,6 +117,12 @@ def _tokens(text: str) -> int:
     if not digits.isdecimal() or not 1 <= int(digits) <= 10**12:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens, such as 4096")
     return int(digits)
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes, such as 4")
+    return int(text)
 
 
 def _cost(args: argparse.Namespace) -> int:
@@ -131,6 +145,12 @@ def _numbers(args: argparse.Namespace) -> int:
 
 def _defaults(args: argparse.Namespace) -> int:
     from kvdocs.evidence.defaults import run
+
+    return run(args)
+
+
+def _evidence(args: argparse.Namespace) -> int:
+    from kvdocs.evidence.sweep import run
 
     return run(args)
 

@@ -33,6 +33,7 @@ def from_transformers(model_types: Iterable[str] = (*FAMILIES, *WRAPPERS)) -> st
     import transformers
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
+    transformers.logging.set_verbosity_error()  # its advice on token ids is not about defaults
     lines = [
         f"{json.dumps(name)}: {json.dumps(_entry(CONFIG_MAPPING[name]))}"
         for name in sorted(set(model_types))

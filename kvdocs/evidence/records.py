@@ -104,9 +104,14 @@ def models_with_a_rule() -> list[Model]:
 
 
 def lengths(model: Model) -> tuple[int, ...]:
-    """The three lengths to measure a model at; the last one is past its longest window."""
-    window = max((layer.window or 0 for layer in model.layout.layers), default=0)
-    return (*LENGTHS[:-1], max(LENGTHS[-1], window + 100))
+    """The three lengths to measure a model at; the last one is past its longest window.
+
+    Layers that compress are measured one token later, with a token that waits.
+    """
+    layout = model.layout
+    compresses = any(part.period > 1 for layer in layout.layers for part in layer.parts)
+    found = (*LENGTHS[:-1], max(LENGTHS[-1], layout.longest_window + 100))
+    return tuple(length + compresses for length in found)
 
 
 def _entry(model: Model) -> dict[str, Any]:

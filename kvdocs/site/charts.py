@@ -11,12 +11,14 @@ from kvdocs.site.chart_heads import Heads, shared_heads
 from kvdocs.site.chart_kept import Band, Cell, kept, keys_and_values, tokens_band
 from kvdocs.site.chart_memory import memory_wedge
 from kvdocs.site.chart_notebooks import notebooks
+from kvdocs.site.chart_wrong import Error, wrong
 from kvdocs.site.wedge import Wedge
 
 __all__ = [
     "Band",
     "Cell",
     "Curve",
+    "Error",
     "Heads",
     "Wedge",
     "growth",
@@ -26,4 +28,5 @@ __all__ = [
     "notebooks",
     "shared_heads",
     "tokens_band",
+    "wrong",
 ]

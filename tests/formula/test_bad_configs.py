@@ -4,7 +4,7 @@ import pytest
 
 from kvdocs.facts.snapshot import load
 from kvdocs.formula import ConfigError, layout_of, parse_config
-from kvdocs.formula.config import FIELDS
+from kvdocs.formula.fields import FIELDS
 
 QWEN = dict(load("Qwen/Qwen2.5-7B-Instruct").config)
 GPT_OSS = dict(load("openai/gpt-oss-20b").config)
