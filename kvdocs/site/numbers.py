@@ -41,7 +41,7 @@ _LINK = re.compile(rf'\[(?P<text>[^\[\]]+)\]\((?P<kind>{_SCHEMES}):\s+"(?P<expre
 _ALMOST = re.compile(rf"\]\((?:{_SCHEMES}):")
 # Numbers that are part of a name, a date or a list marker rather than a quantity.
 _NAMED = re.compile(
-    r"\d{4}-\d\d-\d\d|\b(?:RTX|Gemma|Olmo|Qwen|Python|arXiv)[  ]\d[\d.]*|^\s*\d+\.(?=\s)|\[\^\d+\]",
+    r"\d{4}-\d\d-\d\d|\b(?:RTX|Gemma|Llama|Olmo|Qwen|Python|arXiv)[  ]\d[\d.]*|^\s*\d+\.(?=\s)|\[\^\d+\]",
     re.MULTILINE,
 )
 _BARE = re.compile(r"(?<![\w.\-/#])\d[\d,]*(?:\.\d+)*(?P<suffix>[^\W\d_]*[%×]?)(?!\w)(?!-bit)")
