@@ -23,6 +23,7 @@ from kvdocs.site.svg import (
     group,
     line,
     text,
+    width_of,
 )
 
 TICKS = (1, 2, 5, 10, 20, 50, 100)
@@ -73,7 +74,8 @@ def wrong(errors: Sequence[Error], lengths: Sequence[int], name: str = "wrong") 
     most = next(tick for tick in TICKS if tick >= highest or tick == TICKS[-1])
     told = "; ".join(f"{one.name} {_told(one)}" for one in errors)
     desc = f"What the simple formula gives, divided by what the model needs. {told}."
-    wide = _Plot(WIDE, 250, WIDE - 20, 22, LARGE, most, 0)
+    longest = max(width_of(one.name, LARGE) for one in errors)
+    wide = _Plot(WIDE, longest + 16, WIDE - 20, 22, LARGE, most, 0)
     narrow = _Plot(NARROW, 8, NARROW - 14, 36, TEXT, most, 16)
     return figure(
         name,
