@@ -88,6 +88,13 @@ class Model:
         """The id without its organisation: ``Qwen2.5-7B-Instruct``."""
         return self.id.rpartition("/")[2]
 
+    @property
+    def longest_text(self) -> int | None:
+        """The most tokens the config says the model is made for, where it says so."""
+        text = self.config.get("text_config") or self.config
+        names = ("max_position_embeddings", "max_target_positions", "n_positions")
+        return next((text[name] for name in names if isinstance(text.get(name), int)), None)
+
     def standing_in(self, reason: str) -> Model:
         """This model of the snapshot, marked as used because of ``reason``."""
         return replace(self, source=replace(self.source, fallback=reason))

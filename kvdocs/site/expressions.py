@@ -5,9 +5,11 @@ the exact value, how it was got line by line, and the sources of what went in.
 
 Names are models: the model's name in lower case with every other character an underscore; the
 endings ``_instruct``, ``_it`` and ``_hf`` may be left out where that names one model only.
-A model answers ``bytes(tokens)``, ``slope(tokens=0)``, ``slope_past_windows()``, ``weights``, any
-whole-number field of its config by its own name, and ``without_sharing()``, the same model with K
-and V for every attention head. ``bytes`` and ``slope`` take a cache dtype: ``dtype=fp8``.
+A model answers ``bytes(tokens)``, ``slope(tokens=0)``, ``slope_past_windows()``,
+``constant_bytes()``, ``layers(KIND)``, ``weights``, any whole-number field of its config by its own
+name, ``without_sharing()``, the same model with K and V for every attention head, and
+``five_factors()``, the same model as the simple formula has it. ``bytes`` and ``slope`` take a cache
+dtype: ``dtype=fp8``.
 Functions: ``crossover(model, tokens)``, ``ceil``, ``floor``. Facts: ``gpu.rtx_4090`` is a card's
 memory in bytes, ``cited.KEY`` a claim, ``measured.KEY`` a figure of a record. Nothing is quoted.
 """
@@ -27,6 +29,7 @@ from kvdocs.facts.claims import Claim, Gpu
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout, ConfigError, crossover
 from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.five_factors import five_factors
 from kvdocs.literal import Literal
 
 Number = int | Fraction
@@ -196,19 +199,37 @@ class _Run:
 
     def _method(self, func: ast.Attribute, node: ast.Call) -> tuple[Any, str]:
         cache = self._cache(func.value)
+        if func.attr == "layers":
+            return self._layers(cache, node)
         tokens, dtype = self._arguments(node)
+        if func.attr == "five_factors" and tokens is None:
+            layout = five_factors(cache.model.config, cache.model.id)
+            return _Cache(cache.model, layout, " by the five factors"), ""
         if func.attr == "without_sharing":
             heads = EffectiveConfig.of(cache.model.config, cache.model.id)
             layout = cache.layout.without_sharing(heads.required("num_attention_heads"))
             return _Cache(cache.model, layout, " if every head had its own K and V"), ""
         if func.attr == "bytes" and tokens is not None:
             return self._bytes(cache, tokens, dtype)
+        if func.attr == "constant_bytes" and tokens is None:
+            return self._bytes(cache, 0, dtype)
         if func.attr == "slope":
             return self._slope(cache, tokens or 0, dtype)
         if func.attr == "slope_past_windows" and tokens is None:
             longest = max((layer.window or 0 for layer in cache.layout.layers), default=0)
             return self._slope(cache, longest, dtype)
         raise ValueError(f"{ast.unparse(node)!r} is not something a model answers")
+
+    def _layers(self, cache: _Cache, node: ast.Call) -> tuple[int, str]:
+        if len(node.args) != 1 or node.keywords:
+            raise ValueError(f"{ast.unparse(node)!r} wants one kind of layer")
+        kind = ast.unparse(node.args[0])
+        count = sum(any(part.kind == kind for part in x.parts) for x in cache.layout.layers)
+        if not count:
+            kinds = ", ".join(sorted({part.kind for part, _ in cache.layout.groups()}))
+            raise ValueError(f"{cache.title} has no layers of kind {kind!r}; it has {kinds}")
+        self.how.append(f"{cache.title}: {count:,} of {len(cache.layout.layers):,} layers, {kind}")
+        return count, f"{count:,}"
 
     def _arguments(self, node: ast.Call) -> tuple[int | None, str]:
         """The tokens and the dtype of a call such as ``bytes(4096, dtype=fp8)``."""
