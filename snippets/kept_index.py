@@ -1,6 +1,7 @@
 """A layer that keeps a latent and an index key a token, as the sequence grows."""
 
-from kvdocs.formula.layers import IndexKeys, Latent
+from kvdocs.formula.layers import Latent
+from kvdocs.formula.several import IndexKeys
 from kvdocs.site.charts import Band, kept, tokens_band
 
 latent, index = Latent(kv_lora_rank=512, rope_dim=64), IndexKeys(index_dim=128)

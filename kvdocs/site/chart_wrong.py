@@ -75,7 +75,7 @@ def wrong(errors: Sequence[Error], lengths: Sequence[int], name: str = "wrong") 
     told = "; ".join(f"{one.name} {_told(one)}" for one in errors)
     desc = f"What the simple formula gives, divided by what the model needs. {told}."
     longest = max(width_of(one.name, LARGE) for one in errors)
-    wide = _Plot(WIDE, longest + 16, WIDE - 20, 22, LARGE, most, 0)
+    wide = _Plot(WIDE, longest + 28, WIDE - 20, 22, LARGE, most, 0)
     narrow = _Plot(NARROW, 8, NARROW - 14, 36, TEXT, most, 16)
     return figure(
         name,
@@ -93,9 +93,7 @@ def _told(one: Error) -> str:
 def _drawing(errors: Sequence[Error], lengths: Sequence[int], p: _Plot) -> Drawing:
     top = p.size * 4.2
     base = top + p.row * len(errors) + 4
-    rows = [
-        _row(one, lengths, p, top + p.row * (index + 0.5)) for index, one in enumerate(errors)
-    ]
+    rows = [_row(one, lengths, p, top + p.row * (index + 0.5)) for index, one in enumerate(errors)]
     body = _legend(lengths, p) + _axis(p, top, base) + "".join(rows)
     return Drawing(p.width, base + p.size * 3.4, body)
 
