@@ -76,7 +76,7 @@ def wrong(errors: Sequence[Error], lengths: Sequence[int], name: str = "wrong") 
     desc = f"What the simple formula gives, divided by what the model needs. {told}."
     longest = max(width_of(one.name, LARGE) for one in errors)
     wide = _Plot(WIDE, longest + 28, WIDE - 20, 22, LARGE, most, 0)
-    narrow = _Plot(NARROW, 8, NARROW - 14, 36, TEXT, most, 16)
+    narrow = _Plot(NARROW, 8, NARROW - 18, 36, TEXT, most, 16)
     return figure(
         name,
         "How far the simple formula is off",
