@@ -21,7 +21,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
@@ -82,6 +82,8 @@ def evaluate(expression: str, scope: Scope) -> Answer:
     run = _Run(scope)
     try:
         value, text = run.of(tree.body)
+    except RecursionError:
+        raise ValueError(f"{expression[:40]!r}… is too long an expression") from None
     except ConfigError as error:
         raise ValueError(str(error)) from None
     except ZeroDivisionError:
@@ -205,7 +207,7 @@ class _Run:
         if func.attr == "five_factors" and tokens is None:
             layout = five_factors(cache.model.config, cache.model.id)
             return _Cache(cache.model, layout, " by the five factors"), ""
-        if func.attr == "without_sharing":
+        if func.attr == "without_sharing" and tokens is None:
             heads = EffectiveConfig.of(cache.model.config, cache.model.id)
             layout = cache.layout.without_sharing(heads.required("num_attention_heads"))
             return _Cache(cache.model, layout, " if every head had its own K and V"), ""
@@ -238,12 +240,15 @@ class _Run:
             if keyword.arg != "dtype":
                 raise ValueError(f"{ast.unparse(node)!r}: unknown argument {keyword.arg!r}")
             dtype = ast.unparse(keyword.value)
-        if not node.args:
-            return None, dtype
-        tokens, _ = self._number(node.args[0])
-        if len(node.args) > 1 or not isinstance(tokens, int):
+        if len(node.args) > 1:
             raise ValueError(f"{ast.unparse(node)!r} wants one whole number of tokens")
-        return tokens, dtype
+        return (self._tokens(node.args[0]) if node.args else None), dtype
+
+    def _tokens(self, node: ast.expr) -> int:
+        tokens, _ = self._number(node)
+        if not isinstance(tokens, int):
+            raise ValueError(f"{ast.unparse(node)!r} is no whole number of tokens")
+        return tokens
 
     def _bytes(self, cache: _Cache, tokens: int, dtype: str) -> tuple[int, str]:
         count = cache.layout.bytes(tokens, dtype)
@@ -266,9 +271,9 @@ class _Run:
         if len(node.args) != 2 or node.keywords:
             raise ValueError(f"{ast.unparse(node)!r}: crossover wants a model and a length")
         cache = self._cache(node.args[0])
-        tokens, _ = self._number(node.args[1])
+        tokens = self._tokens(node.args[1])
         weights, _ = self._weights(cache.model)
-        held, _ = self._bytes(cache, int(tokens), "bfloat16")
+        held, _ = self._bytes(cache, tokens, "bfloat16")
         count = crossover(weights, held)
         ratio = Literal.parse("0.00").rewrite(Fraction(weights, held))
         self.how.append(f"{weights:,} ÷ {held:,} = {ratio}, so {count:,} conversations exceed it")
@@ -327,13 +332,16 @@ def cited(key: str, scope: Scope) -> Answer:
 
 
 def _card(key: str, scope: Scope) -> Answer:
-    _, name, field_name = (key + "..").split(".", 2)
-    field_name = field_name.rstrip(".")
+    name, _, field_name = key.removeprefix("gpus.").partition(".")
     card = scope.gpus.get(name)
-    value = getattr(card, field_name, None)
-    if card is None or not isinstance(value, int | str):
+    if card is None or field_name not in (known.name for known in fields(card)):
         raise ValueError(f"gpus.toml has no {key!r}")
-    return Answer(_as_number(value), (f"{card.name}: {field_name}",), (card.memory_source,))
+    value = getattr(card, field_name)
+    if field_name == "sold_as":
+        return Answer(str(value), (f"{card.name}: sold by this name, whatever its driver reports",))
+    capability = field_name.startswith(("compute", "capability", "fp8"))
+    source = card.capability_source if capability else card.memory_source
+    return Answer(_as_number(value), (f"{card.name}: {field_name}",), (source,))
 
 
 def measured(key: str, scope: Scope) -> Answer:

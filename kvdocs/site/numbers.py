@@ -20,6 +20,7 @@ from pathlib import Path
 
 from kvdocs.literal import Literal
 from kvdocs.site import fences
+from kvdocs.site.dimension import check_unit
 from kvdocs.site.expressions import Answer, Scope, cited, evaluate, measured
 from kvdocs.site.lint import bare
 from kvdocs.site.pages import code, line_of, pages
@@ -176,7 +177,12 @@ def _answer(stated: Stated, scope: Scope) -> tuple[Answer, str]:
     answer = source(stated.expression, scope)
     if isinstance(answer.value, str):
         return answer, answer.value
-    return answer, Literal.parse(stated.text).rewrite(answer.value)
+    if stated.kind == "kv":
+        check_unit(stated.text, stated.expression)
+    correct = Literal.parse(stated.text).rewrite(answer.value)
+    if answer.value and not Literal.parse(correct).number:
+        raise ValueError(f"too coarse: {stated.expression} is not 0; write more digits")
+    return answer, correct
 
 
 def _bare(path: Path, text: str, position: int) -> Problem:
