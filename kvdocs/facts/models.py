@@ -23,10 +23,11 @@ class LookupFailed(ValueError):
     """No model could be had: which one, why, and what to do next.
 
     ``reason`` reads on after "because", so that pages can say why the Hub was not used.
+    ``reached`` is False where nobody answered; how that showed differs from one run to the next.
     """
 
-    def __init__(self, name: str, reason: str, remedy: str = "") -> None:
-        self.name, self.reason, self.remedy = name, reason, remedy
+    def __init__(self, name: str, reason: str, remedy: str = "", reached: bool = True) -> None:
+        self.name, self.reason, self.remedy, self.reached = name, reason, remedy, reached
         super().__init__(f"{name}: {reason}." + (f" {remedy}." if remedy else ""))
 
 

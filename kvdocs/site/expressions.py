@@ -6,10 +6,10 @@ the exact value, how it was got line by line, and the sources of what went in.
 Names are models: the model's name in lower case with every other character an underscore; the
 endings ``_instruct``, ``_it`` and ``_hf`` may be left out where that names one model only.
 A model answers ``bytes(tokens)``, ``slope(tokens=0)``, ``slope_past_windows()``,
-``constant_bytes()``, ``layers(KIND)``, ``weights``, any whole-number field of its config by its own
-name, ``without_sharing()``, the same model with K and V for every attention head, and
-``five_factors()``, the same model as the simple formula has it. ``bytes`` and ``slope`` take a cache
-dtype: ``dtype=fp8``.
+``constant_bytes()``, ``layers(KIND)``, ``weights``, any whole-number field of its config by its
+own name, ``without_sharing()``, the same model with K and V for every attention head, and
+``five_factors()``, the same model as the simple formula has it. ``bytes`` and ``slope`` take a
+cache dtype: ``dtype=fp8``.
 Functions: ``crossover(model, tokens)``, ``ceil``, ``floor``. Facts: ``gpu.rtx_4090`` is a card's
 memory in bytes, ``cited.KEY`` a claim, ``measured.KEY`` a figure of a record. Nothing is quoted.
 """
