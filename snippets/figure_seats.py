@@ -21,7 +21,7 @@ def points(model_id: str, dtype: str) -> tuple[tuple[int, int], ...]:
     memory, weights = card.memory_mib * 2**20, found.weights.bytes
     answers = (
         fit(Request(found, memory, card, tokens=2**power, kv_dtype=dtype, weights=weights))
-        for power in range(9, 18)
+        for power in range(9, 15)
     )
     return tuple((one.tokens, one.sure.sequences) for one in answers if one.sure.sequences)
 

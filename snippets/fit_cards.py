@@ -18,6 +18,12 @@ for card in sorted(load_gpus().values(), key=lambda one: -one.memory_mib):
     seats = f"{answer.sure.sequences} to {answer.best.sequences}"
     fp8 = "storage and arithmetic" if card.fp8_arithmetic else "storage only"
     rows.append(
-        [card.name, f"{card.memory_mib:,} MiB", f"{ratio(memory, 2**30, 2)} GiB", seats, fp8]
+        [
+            card.name,
+            f"{card.memory_mib:,}&nbsp;MiB",
+            f"{ratio(memory, 2**30, 2)}&nbsp;GiB",
+            seats,
+            fp8,
+        ]
     )
 print(markdown(["card", "the driver reports", "that is", "conversations", "FP8"], rows, "lrrrl"))

@@ -12,7 +12,8 @@ GIB = 2**30
 def gib(one: int, other: int) -> str:
     """One amount in GiB, or the two ends of a range."""
     low, high = (ratio(count, GIB, 2) for count in sorted((one, other)))
-    return f"{low} GiB" if low == high else f"{low} to {high} GiB"
+    text = f"{low} GiB" if low == high else f"{low} to {high} GiB"
+    return text.replace(" ", "&nbsp;")
 
 
 def linked(source: str) -> str:

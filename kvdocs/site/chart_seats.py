@@ -75,12 +75,12 @@ class _Plot:
 def seats(lines: Sequence[Seats], card: str, name: str = "seats") -> str:
     """Return the chart of sequences at once against tokens in each.
 
-    Curves are named from the highest start to the lowest. Raises ValueError where there is no
+    Curves are named from the highest end to the lowest. Raises ValueError where there is no
     curve or more than ``MOST``, or where ``name`` is no usable id.
     """
     if not 1 <= len(lines) <= MOST:
         raise ValueError(f"{len(lines)} curves; the chart holds 1 to {MOST}")
-    curves = sorted(lines, key=lambda one: -one.points[0][1])
+    curves = sorted(lines, key=lambda one: -one.points[-1][1])
     told = "; ".join(
         f"{one.name}, {one.note}: {one.points[0][1]:,} sequences of {one.points[0][0]:,} tokens, "
         f"{one.points[-1][1]:,} of {one.points[-1][0]:,}"
