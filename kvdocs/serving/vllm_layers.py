@@ -146,12 +146,11 @@ def _sparse(layer: Layer, options: Options) -> Options:
 def _room_for_a_state(layout: CacheLayout, options: Options) -> Options:
     """The options with a block whose page of attention holds a state: the page of a state is then
     padded to that size (platforms/interface.py:962-1160)."""
+    token, step = _attention_token(layout, options), max(16, options.block_size)
     if options.state is None:
-        raise ValueError("this model has states: give Options the state of its ranks (rank_state)")
-    step = max(16, options.block_size)
+        raise ValueError("vLLM's size of this model's states is not known here")
     if options.prefix_caching:
         step = math.lcm(step, options.state.grid)
-    token = _attention_token(layout, options)
     return replace(options, block_size=step * ceil_div(options.state.bytes, step * token))
 
 
