@@ -242,6 +242,8 @@ def _verdict(answer: Answer) -> str:
     count = _span(answer.sure.sequences, answer.best.sequences)
     if request.users is None:
         text = f"{count} sequences of {answer.tokens:,} tokens fit at once."
+    elif request.tokens is None and not answer.tokens:
+        text = f"Not one token for each of {request.users:,} users."
     elif request.tokens is None:
         text = f"{request.users:,} users can have {answer.tokens:,} tokens each."
     else:

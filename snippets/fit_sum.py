@@ -43,4 +43,4 @@ rows = [
     for term in answer.terms
 ]
 rows.append(["=", f"**{gib(total(answer.terms), best)}**", "**left for the cache**", ""])
-print(markdown(["", "amount", "what", "known from"], rows, "lrll"))
+print(markdown(["sign", "amount", "what", "known from"], rows, "lrll"))

@@ -113,7 +113,7 @@ def _another_card(request: Request) -> Iterator[tuple[str, str, Request]]:
     cards = sorted(load_gpus().values(), key=lambda card: card.memory_mib)
     for card in cards:
         if card.memory_mib * MIB > request.memory:
-            text = f"a {card.name}, {card.memory_mib:,} MiB"
+            text = f"another card: {card.name}, {card.memory_mib:,} MiB"
             changed = replace(request, gpu=card, memory=card.memory_mib * MIB)
             yield f"--gpu {card.key}", text, changed
 
