@@ -15,6 +15,7 @@ TOP = {
     "startup": "units",
     "__main__": "cli",
     "cost": "cli",
+    "fit": "cli",
 }
 HEAVY = {"torch", "transformers", "pandas", "numpy", "mkdocs", "huggingface_hub"}
 
@@ -48,7 +49,7 @@ def test_the_formula_needs_the_standard_library_only(path):
     assert {name.split(".")[0] for name in _imports(path)} <= allowed
 
 
-@pytest.mark.parametrize("floor", ["units", "formula", "facts", "site"])
+@pytest.mark.parametrize("floor", ["units", "formula", "facts", "serving", "site"])
 def test_torch_and_transformers_are_imported_in_evidence_only(floor):
     files = [PACKAGE / "units.py"] if floor == "units" else (PACKAGE / floor).rglob("*.py")
     for path in files:
