@@ -111,6 +111,8 @@ def made() -> dict[str, Any]:
             read[model.id] = _geometry(model.config)
         except ValueError as error:
             unread[model.id] = str(error)
+    models = [_model(name, found) for name, found in read.items()]
+    variants = [entry for name in KINDS for entry in _variants(name, read[name])]
     return {
         "what": WHAT,
         "date": datetime.date.today().isoformat(),
@@ -122,9 +124,11 @@ def made() -> dict[str, Any]:
         "dtypes": DTYPES,
         "memory": MEMORY,
         "limits": LIMITS,
+        "models_read": len(models),
+        "runs": len(models) * sum(1 for _ in grid()) + len(variants),
         "unread": unread,
-        "models": [_model(name, found) for name, found in read.items()],
-        "variants": [entry for name in KINDS for entry in _variants(name, read[name])],
+        "models": models,
+        "variants": variants,
     }
 
 

@@ -11,6 +11,7 @@ from kvdocs.site.chart_heads import Heads, shared_heads
 from kvdocs.site.chart_kept import Band, Cell, kept, keys_and_values, tokens_band
 from kvdocs.site.chart_memory import memory_wedge
 from kvdocs.site.chart_notebooks import notebooks
+from kvdocs.site.chart_seats import Seats, seats
 from kvdocs.site.chart_wrong import Error, wrong
 from kvdocs.site.wedge import Wedge
 
@@ -20,12 +21,14 @@ __all__ = [
     "Curve",
     "Error",
     "Heads",
+    "Seats",
     "Wedge",
     "growth",
     "kept",
     "keys_and_values",
     "memory_wedge",
     "notebooks",
+    "seats",
     "shared_heads",
     "tokens_band",
     "wrong",
