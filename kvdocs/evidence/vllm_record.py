@@ -15,12 +15,13 @@ from itertools import product
 from pathlib import Path
 
 from kvdocs.serving.vllm import Options
+from kvdocs.serving.vllm_states import rank_state
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from typing import Any
 
-    from kvdocs.evidence.vllm import Geometry
+    from kvdocs.evidence.vllm_specs import Geometry
 
 FILE = Path(__file__).with_name("records") / "vllm.json"
 RANKS = (1, 2, 4, 8)
@@ -33,7 +34,7 @@ WHAT = (
     "answer is [blocks, tokens, concurrency] as vLLM logs them, or [longest] where it refuses to "
     "start and estimates the longest context. answers are in the order of ranks, dtypes, memory "
     "and limits, the last varying fastest. refused says for which ranks vLLM itself would not "
-    "share the model. variants change one more flag."
+    "share the model; runs leaves these out. variants change one more flag."
 )
 # Every flag that the grid leaves alone, on one model of each kind.
 KINDS = (
@@ -41,6 +42,9 @@ KINDS = (
     "google/gemma-3-27b-it",
     "openai/gpt-oss-20b",
     "deepseek-ai/DeepSeek-V3",
+    "deepseek-ai/DeepSeek-V3.2",
+    "Qwen/Qwen3-Next-80B-A3B-Instruct",
+    "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
 )
 VARIANTS: tuple[dict[str, Any], ...] = (
     {"pipeline_parallel_size": 2},
@@ -49,6 +53,7 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"block_size": 32},
     {"block_size": 128, "max_num_batched_tokens": 8_192},
     {"async_scheduling": False},
+    {"prefix_caching": False},
     {"tensor_parallel_size": 8, "decode_context_parallel_size": 2},
     {"tensor_parallel_size": 8, "decode_context_parallel_size": 8},
     *({"kv_cache_dtype": name} for name in ("float16", "bfloat16", "fp8_e4m3", "fp8_e5m2")),
@@ -70,18 +75,27 @@ class Case:
     options: Options
     available: int
     answer: tuple[float, ...]
-    refused: bool = False
 
 
 def cases(path: Path = FILE) -> Iterator[Case]:
-    """Every planner run of the record."""
-    found = load(path)
+    """Every planner run of the record, but those for ranks that vLLM itself refuses."""
+    from kvdocs.facts.snapshot import load_all
+
+    found, configs = load(path), {model.id: model.config for model in load_all()}
+
+    def flags(name: str, **given: Any) -> Options:
+        state = rank_state(configs[name], given.get("tensor_parallel_size", 1), name)
+        return Options(**given, state=state)
+
     for model in found["models"]:
+        name = model["id"]
         for (ranks, dtype, memory, limit), answer in zip(grid(), model["answers"], strict=True):
-            options = Options(limit, kv_cache_dtype=dtype, tensor_parallel_size=ranks)
-            yield Case(model["id"], options, memory, tuple(answer), ranks in model["refused"])
+            if ranks in model["refused"]:
+                continue
+            given = {"max_model_len": limit, "kv_cache_dtype": dtype, "tensor_parallel_size": ranks}
+            yield Case(name, flags(name, **given), memory, tuple(answer))
     for entry in found["variants"]:
-        options = Options(**entry["options"])
+        options = flags(entry["id"], **entry["options"])
         yield Case(entry["id"], options, entry["available"], tuple(entry["answer"]))
 
 
@@ -112,6 +126,7 @@ def made() -> dict[str, Any]:
         except ValueError as error:
             unread[model.id] = str(error)
     models = [_model(name, found) for name, found in read.items()]
+    each = len(DTYPES) * len(MEMORY) * len(LIMITS)
     variants = [entry for name in KINDS for entry in _variants(name, read[name])]
     return {
         "what": WHAT,
@@ -119,13 +134,13 @@ def made() -> dict[str, Any]:
         **{name: version(name) for name in ("vllm", "torch", "transformers")},
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "flags": asdict(Options(1)) | {"max_model_len": None},
+        "flags": {**asdict(Options(1)), "max_model_len": None},
         "ranks": RANKS,
         "dtypes": DTYPES,
         "memory": MEMORY,
         "limits": LIMITS,
         "models_read": len(models),
-        "runs": len(models) * sum(1 for _ in grid()) + len(variants),
+        "runs": sum(len(RANKS) - len(model["refused"]) for model in models) * each + len(variants),
         "unread": unread,
         "models": models,
         "variants": variants,
@@ -171,7 +186,7 @@ def _variants(name: str, found: Geometry) -> Iterator[dict[str, Any]]:
 
 def _splits_a_window(found: Geometry, options: Options) -> bool:
     """vLLM asserts that decode context parallelism meets no sliding layer."""
-    return options.decode_context_parallel_size > 1 and any(found.windows)
+    return options.decode_context_parallel_size > 1 and "sliding_attention" in found.kinds
 
 
 def _answer(found: Geometry, options: Options, available: int) -> list[float]:

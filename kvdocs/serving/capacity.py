@@ -19,6 +19,8 @@ from kvdocs.facts.claims import Claim, Gpu, load_claims
 from kvdocs.facts.models import Model
 from kvdocs.literal import Literal
 from kvdocs.serving.vllm import Options, Plan, Pool, plan
+from kvdocs.serving.vllm_layers import RankState
+from kvdocs.serving.vllm_states import rank_state
 
 UTILIZATION = Fraction(92, 100)  # vLLM 0.33.0, config/cache.py:215
 LONGEST = 2**30  # tokens; beyond any real context
@@ -77,7 +79,14 @@ class Request:
             tensor_parallel_size=self.tp,
             pipeline_parallel_size=self.pp,
             max_num_batched_tokens=self.max_num_batched_tokens,
+            state=self.state,
         )
+
+    @cached_property
+    def state(self) -> RankState | None:
+        """What a layer without attention keeps on a rank, where the model has such layers."""
+        newer = self.gpu is not None and float(self.gpu.compute_capability) >= 9
+        return rank_state(self.model.config, self.tp, self.model.id, flashinfer=newer)
 
 
 @dataclass(frozen=True)
@@ -195,8 +204,7 @@ def _check(request: Request) -> None:
             f"vLLM 0.33.0 refuses a cache in {request.kv_dtype} on a {gpu.name}: its compute "
             f"capability is {gpu.compute_capability}, and FP8 storage needs 8.0. Use a 16-bit cache"
         )
-    if not any(page.bytes for group in request.pool.groups for page in group.pages.values()):
-        raise ValueError(f"{request.model.id} keeps no cache, so any number of sequences fits")
+    assert request.pool  # made here, so that what vLLM refuses is refused first
 
 
 def _limit(request: Request) -> int:

@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip("vllm", reason="vLLM is not installed here; run make test-engines")
 
 from kvdocs.evidence import vllm_record
-from kvdocs.evidence.vllm import Geometry, geometry, planned
+from kvdocs.evidence.vllm import geometry, planned
+from kvdocs.evidence.vllm_specs import Geometry
 from kvdocs.facts.snapshot import load
 from kvdocs.serving.vllm import Options
 from kvdocs.serving.vllm_dtypes import KV_DTYPES, head_bytes
