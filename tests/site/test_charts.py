@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import re
 import subprocess
 import sys
@@ -19,7 +20,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvdocs.site.charts import Curve, Heads, Wedge, growth, memory_wedge, notebooks, shared_heads
+from kvdocs.formula.layers import SlidingWindow
+from kvdocs.site.charts import (
+    Band,
+    Cell,
+    Curve,
+    Error,
+    Heads,
+    Wedge,
+    growth,
+    kept,
+    keys_and_values,
+    memory_wedge,
+    notebooks,
+    shared_heads,
+    tokens_band,
+    wrong,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 CSS = (ROOT / "docs/assets/css/figures.css").read_text(encoding="utf-8")
@@ -63,7 +80,29 @@ CURVES = (
           ((0, 0), (1024, 1024 * 139_264), (16_384, 1024 * 118_784 + 16_384 * 20_480))),
     Curve("DeepSeek-V3", "one latent in place of K and V", ((0, 0), (16_384, 16_384 * 70_272))),
 )  # fmt: skip
+WINDOW = SlidingWindow(kv_heads=1, k_dim=64, v_dim=64, window=6)
+LENGTHS = (4096, 32_768, 131_072)
+ERRORS = (
+    Error(
+        "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", tuple(zip(LENGTHS, (Fraction(3), 7, 8), strict=True))
+    ),
+    Error("falcon-7b", ((4096, Fraction(71)),)),
+    Error("Mistral-7B-v0.1", ((4096, Fraction(1)), (32_768, Fraction(8)))),
+)
+
+
+def every_band(tokens: int) -> list[Band]:
+    return [
+        *keys_and_values(WINDOW, tokens),
+        tokens_band("latent", "latent", tokens, tokens, height=2),
+        tokens_band("index key", "index", tokens, tokens, height=0.25),
+        Band("state", "state", (Cell(1, 5, True),)),
+    ]
+
+
 FIGURES = {
+    "kept": kept("What a layer keeps", every_band, "kept"),
+    "wrong": wrong(ERRORS, LENGTHS),
     "notebooks": notebooks(),
     "heads": shared_heads(HEADS),
     "many-heads": shared_heads(MANY_HEADS, name="many-heads"),
@@ -106,7 +145,7 @@ def points(element: ET.Element) -> list[tuple[float, float]]:
 # rounded up: measured in a browser, so that it owes nothing to the code under test.
 ADVANCES = {
     " ": 25, "Iijl": 30, "!',.:;": 35, "()/[]`frt|": 40, "1": 45, "-^_{}": 50, '"*?s': 55,
-    "7FJLacekvxyz": 60, "235689#$EPRSbdghnopqu": 65, "04&+<=>BTZ~÷": 70, "ACDGHKUVXY": 75,
+    "7FJLacekvxyz": 60, "235689#$EPRSbdghnopqu": 65, "04&+<=>BTZ~÷×": 70, "ACDGHKUVXY": 75,
     "NOQ": 80, "w": 85, "Mm": 95, "%@W": 105,
 }  # fmt: skip
 EM = {letter: share / 100 for letters, share in ADVANCES.items() for letter in letters}
@@ -224,6 +263,44 @@ def test_the_style_sheet_has_no_class_that_no_figure_draws() -> None:
     drawn |= set(re.findall(r"kv-fig[\w-]*", six))
     styled = set(re.findall(r"\.(kv-fig[\w-]*)", CSS))
     assert styled - drawn == set()
+
+
+@pytest.mark.parametrize("variant", ["wide", "narrow"])
+def test_a_band_fills_the_cells_of_the_tokens_that_are_kept(variant: str) -> None:
+    svg = drawings(FIGURES["kept"])[variant]
+    bands = of(svg, "kv-fig-band")
+    keys = [b for b in bands if words(b) == ["K"]]
+    assert [len(of(band, "kv-fig-key-cell")) for band in keys] == [4, 6, 6]
+    assert [len(of(band, "kv-fig-gone-cell")) for band in keys] == [0, 2, 10]
+    gone, there = (of(keys[2], f"kv-fig-{name}-cell") for name in ("gone", "key"))
+    assert max(number(one, "x") for one in gone) < min(number(one, "x") for one in there)
+
+
+@pytest.mark.parametrize("variant", ["wide", "narrow"])
+def test_dots_stand_at_their_ratio_on_a_logarithmic_axis(variant: str) -> None:
+    svg = drawings(FIGURES["wrong"])[variant]
+    axis = of(svg, "kv-fig-axes")[0]
+    lines = [number(one, "x1") for one in axis.iter(f"{SVG}line")]
+    assert words(axis)[:2] == ["right", "right"]
+    ticks = [1, *(int(word[:-1]) for word in words(axis)[2::2] if word.endswith("×"))]
+    assert len(lines) == len(ticks)
+    scale = (lines[-1] - lines[0]) / math.log(ticks[-1])
+    for row, one in zip(of(svg, "kv-fig-error"), ERRORS, strict=True):
+        assert words(row) == [one.name]
+        places = [number(dot, "cx") for dot in of(row, "kv-fig-error-dot")]
+        for place, (_, ratio) in zip(places, one.ratios, strict=True):
+            assert math.exp((place - lines[0]) / scale) == pytest.approx(float(ratio), rel=0.01)
+
+
+def test_kept_and_wrong_refuse_what_they_cannot_draw() -> None:
+    with pytest.raises(ValueError, match="no style 'keys'"):
+        Band("K", "keys", ())
+    with pytest.raises(ValueError, match="outside 1 to 16"):
+        Band("K", "key", (Cell(16, 17, True),))
+    with pytest.raises(ValueError, match="positive ratios"):
+        Error("a", ())
+    with pytest.raises(ValueError, match="no ratio below 1"):
+        wrong([Error("a", ((4096, Fraction(1, 2)),))], LENGTHS)
 
 
 def test_names_keep_figures_of_one_page_apart() -> None:
