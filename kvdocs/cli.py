@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_model(cost)
     cost.add_argument("--tokens", type=_tokens, default=4096, help="sequence length (4096)")
     cost.add_argument(
-        "--kv-dtype", default="bfloat16", help="cache dtype: bfloat16 (default), fp8, float32 …"
+        "--kv-dtype", help="cache dtype: fp8, float32 … (what the config names, else bfloat16)"
     )
     cost.add_argument(
         "--encoder-tokens", type=_tokens, help="length of the encoder's output (T5, BART, Mllama)"

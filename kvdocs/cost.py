@@ -15,7 +15,7 @@ from kvdocs.formula import crossover, dtype_name
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.fields import ATTENTION
 from kvdocs.formula.layers import Layer
-from kvdocs.formula.layout import DTYPE_BYTES, EncoderLengthMissing
+from kvdocs.formula.layout import DEFAULT_DTYPE, DTYPE_BYTES, EncoderLengthMissing
 from kvdocs.units import binary, exact
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
@@ -23,27 +23,50 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+# Where a config may name a cache dtype; kvdocs.formula.kv_dtype knows more.
+QUANTISED = ("quantization_config", "compression_config", "hf_quant_config")
+
+
 def run(args: argparse.Namespace) -> int:
     """Answer ``kvdocs cost``; raises what ``find`` and the formula raise."""
-    dtype = dtype_name(args.kv_dtype)
+    chosen = dtype_name(args.kv_dtype) if args.kv_dtype else None
     model = find(args.model)
+    dtype, named_by = (chosen, None) if chosen else kv_dtype(model)
     try:
-        found = answer(model, args.tokens, dtype, args.encoder_tokens)
+        found = answer(model, args.tokens, dtype, args.encoder_tokens, named_by)
     except EncoderLengthMissing as error:
         raise ValueError(f"{model.id}: {error} with --encoder-tokens") from None
     print(json.dumps(found, indent=2) if args.json else table(model, found))
     return 0
 
 
+def kv_dtype(model: Model) -> tuple[str, str | None]:
+    """The cache dtype that a model's config names and the field, else 16 bits and None.
+
+    Raises:
+        ConfigError: the config names a cache dtype unknown here.
+    """
+    if any(place in model.config for place in QUANTISED):
+        from kvdocs.formula.kv_dtype import named_kv_dtype
+
+        return named_kv_dtype(model.config, model.id) or (DEFAULT_DTYPE, None)
+    return DEFAULT_DTYPE, None
+
+
 def answer(
-    model: Model, tokens: int, dtype: str, encoder_tokens: int | None = None
+    model: Model,
+    tokens: int,
+    dtype: str,
+    encoder_tokens: int | None = None,
+    named_by: str | None = None,
 ) -> dict[str, Any]:
     """The answer under its documented keys; sizes in bytes.
 
     ``bytes_per_token`` is what the next token adds at this length. In ``layers`` the bytes are of
     ONE layer, and its token bytes count up to ``window`` tokens. ``from_defaults`` holds what the
-    config does not say and the config class does. ``encoder_tokens`` is the length
-    of the encoder's output, null where none was given.
+    config does not say and the config class does. ``encoder_tokens`` is the length of the encoder's
+    output, null where none was given; ``kv_dtype_from`` the config's field that named the dtype,
+    null where none did.
 
     Raises:
         ConfigError: no rule for the model, or a field without a usable value.
@@ -58,6 +81,7 @@ def answer(
             "retrieved": model.source.retrieved,
         },
         "kv_dtype": dtype,
+        "kv_dtype_from": named_by,
         "tokens": tokens,
         "encoder_tokens": encoder_tokens,
         "bytes": layout.bytes(tokens, dtype, encoder_tokens),
@@ -79,7 +103,8 @@ def table(model: Model, found: dict[str, Any]) -> str:
     origin = "" if model.source.kind == "file" else f", {model.source}"
     lines = [
         f"{model.id} ({found['model_type']}){origin}",
-        f"one sequence of {tokens:,} tokens, cache in {dtype}",
+        f"one sequence of {tokens:,} tokens, cache in {dtype}"
+        + (f" ({found['kv_dtype_from']})" if found["kv_dtype_from"] else ""),
         "",
         *(f"  {line}" for line in model.layout.derivation(tokens, dtype, found["encoder_tokens"])),
         "",

@@ -14,6 +14,7 @@ KEYS = [
     "model_type",
     "source",
     "kv_dtype",
+    "kv_dtype_from",
     "tokens",
     "encoder_tokens",
     "bytes",

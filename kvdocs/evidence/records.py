@@ -15,7 +15,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
-from kvdocs.evidence.caches import SAME_CLASS, parameter_bytes, versions
+from kvdocs.evidence.caches import SAME_CLASS, MeasureError, parameter_bytes, versions
 from kvdocs.evidence.known import CACHES_FILE, caches
 from kvdocs.evidence.measure import measure
 from kvdocs.facts.models import Model
@@ -28,7 +28,8 @@ WHAT = (
     "Every cache was allocated by transformers on torch's meta device: a prompt of tokens - 1 and "
     "one decoded token. held is the memory behind the cache, formula what kvdocs computes, equal "
     "whether every layer agrees. The last length passes every window of the model. "
-    "parameters is the parameter count times 2 bytes, weights the published size. "
+    "parameters is the parameter count times 2 bytes, null where the whole model cannot be built; "
+    "weights is the published size. "
     "To measure one again: kvdocs measure MODEL --tokens N"
 )
 
@@ -103,9 +104,17 @@ def _entry(model: Model) -> dict[str, Any]:
             {"tokens": m.tokens, "held": m.held, "formula": m.formula, "equal": m.equal}
             for m in found
         ],
-        "parameters": parameter_bytes(model.config, model.id),
+        "parameters": _parameters(model),
         "weights": model.weights.bytes if model.weights else None,
     }
+
+
+def _parameters(model: Model) -> int | None:
+    """Null where the whole model cannot be built: a vision tower may need further packages."""
+    try:
+        return parameter_bytes(model.config, model.id)
+    except MeasureError:
+        return None
 
 
 def _text(content: dict[str, Any]) -> str:

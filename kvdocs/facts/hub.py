@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 
 from kvdocs.facts import snapshot
 from kvdocs.facts.models import LARGEST_CONFIG, LookupFailed, Model, Source
@@ -23,7 +24,9 @@ LIVE_SECONDS = 30.0  # what it gets where nothing can stand in
 
 
 def find(name: str) -> Model:
-    """The model named by a Hub id, a path to a config.json, or ``-`` for standard input.
+    """The model named by a Hub id, a path, or ``-`` for a config.json on standard input.
+
+    A path is that of a config.json, of the folder it is in, or of a layout stated by hand in TOML.
 
     Raises:
         LookupFailed: there is no such file or model, it cannot be read, or KVDOCS_HUB is misspelt.
@@ -80,15 +83,28 @@ def _from_hub(name: str, chosen: str) -> Model:
 
 
 def _is_path(name: str) -> bool:
-    return name.endswith(".json") or name.startswith((".", "/", "~")) or os.path.exists(name)
+    return (
+        name.endswith((".json", ".toml"))
+        or name.startswith((".", "/", "~"))
+        or os.path.exists(name)
+    )
 
 
 def _from_file(path: str) -> Model:
+    if os.path.isdir(path):
+        path = os.path.join(path, "config.json")
+    model = _from_bytes(_read(path), path)
+    beside = os.path.join(os.path.dirname(path), "hf_quant_config.json")
+    if path.endswith(".toml") or not os.path.isfile(beside):
+        return model
+    quantised = _from_bytes(_read(beside), beside)  # where ModelOpt says what dtype the cache has
+    return replace(model, config={**model.config, "hf_quant_config": quantised.config})
+
+
+def _read(path: str) -> bytes:
     try:
-        if os.path.isdir(path):
-            path = os.path.join(path, "config.json")
         with open(path, "rb") as file:
-            data = file.read(LARGEST_CONFIG + 1)
+            return file.read(LARGEST_CONFIG + 1)
     except OSError as error:
         remedy = (
             "Pass a Hub id such as Qwen/Qwen2.5-7B-Instruct, a path to a config.json, "
@@ -96,7 +112,6 @@ def _from_file(path: str) -> Model:
         )
         reason = error.strerror or type(error).__name__
         raise LookupFailed(path, reason, remedy) from None
-    return _from_bytes(data, path)
 
 
 def _from_bytes(data: bytes, source: str) -> Model:
@@ -106,4 +121,8 @@ def _from_bytes(data: bytes, source: str) -> Model:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise LookupFailed(source, "not UTF-8 text, so no config.json") from None
+    if source.endswith(".toml"):
+        from kvdocs.formula.by_hand import parse
+
+        return Model(source, parse(text, source), Source("file", detail=source))
     return Model(source, parse_config(text, source), Source("file", detail=source))

@@ -13,7 +13,10 @@ from importlib import import_module
 from kvdocs.formula.config import ConfigError, EffectiveConfig
 from kvdocs.formula.fields import FIELDS
 from kvdocs.formula.layout import CacheLayout
-from kvdocs.formula.rules.types import Rule
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from kvdocs.formula.rules.types import Rule
 
 
 def layout_of(config: Mapping[str, object], source: str = "config.json") -> CacheLayout:
@@ -27,31 +30,43 @@ def layout_of(config: Mapping[str, object], source: str = "config.json") -> Cach
     >>> layout_of(config).slope()
     57344
     """
+    if config.get("model_type") == "stated by hand":
+        from kvdocs.formula import by_hand
+
+        return by_hand.layout(config, source)
     effective = EffectiveConfig.of(config, source)
     rule = rule_for(effective.model_type)
     if rule is None:
         raise _refusal(effective)
-    return CacheLayout(tuple(rule(effective)))
+    layers = rule(effective)
+    if all(layer.kind in ("shared", "none") for layer in layers):
+        raise effective.error("layer_types", "leaves no layer that keeps a cache")
+    return CacheLayout(tuple(layers))
 
 
 # Modules of rules/, the most asked for first: one is imported when those before it have no row.
-MODULES = ("attention", "latents", "states", "shared", "encoder_decoder", "families")
+MODULES = ("attention", "latents", "states", "shared", "encoder_decoder", "families", "remote")
 
 
 def rule_for(model_type: str) -> Rule | None:
     """The rule of a model_type, None where there is none."""
-    tables = map(_rules, MODULES)
-    return next((rules[model_type] for rules in tables if model_type in rules), None)
+    table = table_with(model_type)
+    return table[model_type] if table else None
+
+
+def table_with(model_type: str) -> dict[str, Rule] | None:
+    """The table that has a row for a model_type, None where no table has one."""
+    return next((table for table in map(_table, MODULES) if model_type in table), None)
 
 
 def model_types() -> list[str]:
     """Every model_type with a rule, configs with a text decoder's part aside."""
-    return sorted(name for module in MODULES for name in _rules(module))
+    return sorted(name for module in MODULES for name in _table(module))
 
 
-def _rules(module: str) -> dict[str, Rule]:
-    rules: dict[str, Rule] = import_module(f"kvdocs.formula.rules.{module}").RULES
-    return rules
+def _table(module: str) -> dict[str, Rule]:
+    table: dict[str, Rule] = import_module(f"kvdocs.formula.rules.{module}").RULES
+    return table
 
 
 # Configs with a part of their own for the text decoder.
@@ -84,5 +99,5 @@ def _refusal(cfg: EffectiveConfig) -> ConfigError:
         f"is {cfg.model_type!r}, and no rule here says what its layers keep. Fields found: "
         f"{', '.join(found) or 'none that a rule reads'}"
     )
-    remedy = "State the layout by hand"
+    remedy = "State the layout by hand, in a TOML file: kvdocs/formula/by_hand.py says how"
     return ConfigError(cfg.source, cfg.prefix + "model_type", problem, remedy)

@@ -44,15 +44,39 @@ def parse_config(text: str, source: str) -> dict[str, object]:
     """
     remedy = "Pass a model's config.json as published on the Hub"
     try:
-        found = json.loads(text.removeprefix("\ufeff"))
+        found = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_once_each)
+    except _Twice as error:
+        remedy = "Keep the one that is meant"
+        raise ConfigError(
+            source, str(error), "stands twice, with different values", remedy
+        ) from None
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
+        if (line := text.splitlines()[error.lineno - 1 :][:1]) and line[0].startswith(_MARKERS):
+            problem = f"has a merge-conflict marker at line {error.lineno}"
+            raise ConfigError(source, "", problem, "Resolve the conflict first") from None
         raise ConfigError(source, "", f"is not JSON: {error.msg} at {place}", remedy) from None
     except (ValueError, RecursionError) as error:
         raise ConfigError(source, "", f"is not usable JSON: {error}", remedy) from None
     if not isinstance(found, dict):
         kind = type(found).__name__
         raise ConfigError(source, "", f"holds a JSON {kind}, not an object", remedy)
+    return found
+
+
+_MARKERS = ("<<<<<<<", "=======", ">>>>>>>")
+
+
+class _Twice(Exception):
+    """A key with two values in one object."""
+
+
+def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        for key, value in pairs:
+            if repr(found[key]) != repr(value):
+                raise _Twice(key)
     return found
 
 
@@ -227,6 +251,16 @@ class EffectiveConfig:
             raise self.error(name, f"is {_show(value)}, not an object")
         return replace(self, published=value or {}, defaults={}, prefix=f"{self.prefix}{name}.")
 
+    def entry(self, value: object, name: str) -> EffectiveConfig:
+        """An object somewhere in the config, under the name by which errors call it.
+
+        Raises:
+            ConfigError: it is no object.
+        """
+        if not isinstance(value, dict):
+            raise self.error(name, f"is {_show(value)}, not an object")
+        return replace(self, published=value, defaults={}, prefix=f"{self.prefix}{name}.")
+
     def per_layer(self) -> dict[int, dict[str, object]]:
         """What single layers have of their own: ``per_layer_config``, by layer index.
 
@@ -279,7 +313,7 @@ class EffectiveConfig:
 def _text_part(
     config: Mapping[str, object], path: str, source: str, prefix: str
 ) -> tuple[Mapping[str, object] | None, str]:
-    """The text decoder's part of a config, None where it is absent; and the prefix of its fields."""
+    """The text decoder's part of a config, None where absent; and the prefix of its fields."""
     part: Mapping[str, object] | None = config
     for key in path.split("."):
         prefix += key + "."

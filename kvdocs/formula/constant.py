@@ -97,7 +97,6 @@ class Shared(Layer):
     why = "reading an earlier cache"
 
 
-@dataclass(frozen=True)
 class NoCache(Shared):
     """A layer without attention or state, such as one of experts only (Nemotron-H)."""
 

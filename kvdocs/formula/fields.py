@@ -115,6 +115,10 @@ FAMILIES = (  # read by the rule of one family only
     "local_attention",
     "attn_config",
     "attention_hidden_size",
+    "multi_query_attention",
+    "multi_query_group_num",
+    "kv_channels",
+    "block_configs",
 )
 ENCODER_DECODER = (
     "is_decoder",

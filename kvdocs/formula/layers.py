@@ -94,8 +94,7 @@ class SlidingWindow(FullAttention):
     window: int
 
 
-@dataclass(frozen=True)
-class Chunk(SlidingWindow):
+class Chunk(SlidingWindow):  # with the fields of a window, so no dataclass of its own
     """K and V of one chunk at most: tokens attend within their own chunk only (Llama 4).
 
     >>> Chunk(kv_heads=8, k_dim=128, v_dim=128, window=8192).bytes(10_000, element_bytes=2)

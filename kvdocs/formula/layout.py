@@ -6,7 +6,6 @@ The general form is bytes(T) = sum over layers of what that layer keeps for T to
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass, replace
 
@@ -97,7 +96,9 @@ class CacheLayout:
 
         Layers that compress add in steps: there it is the average over whole steps, rounded down.
         """
-        period = math.lcm(*(part.period for layer in self.layers for part in layer.parts))
+        from math import lcm  # loaded from a file of its own, which no other answer needs
+
+        period = lcm(*(part.period for layer in self.layers for part in layer.parts))
         start = -(-self.longest_window // period) * period + period
         added = self.bytes(start + period, dtype, 0) - self.bytes(start, dtype, 0)
         return added // period

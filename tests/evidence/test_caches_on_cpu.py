@@ -4,7 +4,7 @@ import pytest
 
 from kvdocs.evidence.caches import build_decoder, cache_after_each_step, held
 from kvdocs.evidence.measure import kept_by_transformers, measure
-from kvdocs.formula import architectures, layout_of
+from kvdocs.formula import layout_of
 from kvdocs.formula.layers import FullAttention, SlidingWindow
 from tests.evidence.exact import assert_exact
 from tests.evidence.tiny import FAMILIES
@@ -32,6 +32,8 @@ def test_every_layer_is_exact_after_every_step(family, prompt, dtype):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_32_bits_take_twice_16(family):
     config = config_of(family)
+    if any("state" in layer.kind or "comp" in layer.kind for layer in layout_of(config).layers):
+        pytest.skip("parts of it stay in 32 bits")
     half, full = (measure(config, family, 12, "cpu", dtype) for dtype in ("float16", "float32"))
     assert full.held == 2 * half.held
 
@@ -42,8 +44,12 @@ def test_the_family_has_the_layers_it_is_here_for(family):
     assert {layer.kind for layer in layout_of(config).layers} == kinds
 
 
-def test_every_rule_has_a_small_model():
-    assert {config["model_type"] for config, _ in FAMILIES.values()} == set(architectures.FAMILIES)
+def test_every_kind_of_layer_has_a_small_model():
+    kinds = {kind for _, kinds in FAMILIES.values() for name in kinds for kind in name.split(" + ")}
+    assert kinds == {
+        *("full", "window", "chunk", "latent", "index", "compressed"),
+        *("state", "shared", "none"),
+    }
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from kvdocs.evidence import known, records
 from kvdocs.evidence.measure import Measurement, measure
-from kvdocs.formula import architectures
+from kvdocs.formula.architectures import table_with
 from tests.evidence.exact import assert_exact
 from tests.installed import missing_architecture, no_meta
 
@@ -41,14 +41,9 @@ def test_the_last_length_passes_every_window():
         assert records.lengths(model)[-1] > max(windows, default=0), model.id
 
 
-def test_every_rule_is_held_against_a_published_model():
-    of_models = {kind for entry in known.caches()["models"] for kind in entry["model_types"]}
-    assert set(architectures.FAMILIES) <= of_models
-
-
 def test_a_wrong_number_of_layers_is_named(monkeypatch):
-    monkeypatch.setitem(
-        architectures.FAMILIES, "qwen2", lambda cfg: architectures.late_windows(cfg)[:-1]
-    )
+    table = table_with("qwen2")
+    right = table["qwen2"]
+    monkeypatch.setitem(table, "qwen2", lambda cfg: right(cfg)[:-1])
     with pytest.raises(ValueError, match="Instruct: the cache has 24 layers, the formula 23"):
         measured(MODELS["Qwen/Qwen2.5-0.5B-Instruct"], 64)

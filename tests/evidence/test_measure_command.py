@@ -9,8 +9,8 @@ import pytest
 
 from kvdocs.cli import main
 from kvdocs.evidence import caches, measure
-from kvdocs.formula import architectures
 from kvdocs.formula.layers import FullAttention
+from kvdocs.formula.rules import attention
 from tests.evidence.tiny import FAMILIES
 from tests.installed import no_meta
 
@@ -90,7 +90,7 @@ def test_a_model_with_a_vision_tower_counts_its_parameters_too(capsys):
 
 def test_a_difference_is_status_1_and_names_the_layers(tiny, capsys, monkeypatch):
     without_windows = [FullAttention(kv_heads=2, k_dim=16, v_dim=16)] * 4
-    monkeypatch.setitem(architectures.FAMILIES, "gemma2", lambda cfg: without_windows)
+    monkeypatch.setitem(attention.RULES, "gemma2", lambda cfg: without_windows)
     assert main(["measure", tiny, "--device", "cpu", "--tokens", "20"]) == 1
     out = capsys.readouterr().out
     assert "NOT EQUAL" in out
@@ -101,7 +101,7 @@ def test_a_difference_is_status_1_and_names_the_layers(tiny, capsys, monkeypatch
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["openai/whisper-large-v3"], "no rule here"),
+        (["no-such-folder/config.json"], "No such file"),
         (["Qwen/Qwen2.5-7B-Instruct", "--tokens", "1"], "needs 2 tokens or more"),
         (["no/such-model"], "not in the snapshot"),
         (["deepseek-ai/DeepSeek-V3", "--device", "cpu"], "its weights take 1.22 TiB and cpu has"),
@@ -155,6 +155,7 @@ def test_code_named_in_a_config_is_never_run(tmp_path):
 def test_a_pair_that_cannot_run_a_device_says_so():
     class Refuses:
         device = "meta"
+        config = SimpleNamespace(is_encoder_decoder=False)
 
         def __call__(self, **_):
             raise RuntimeError("unsupported scalarType\nand a long trace")

@@ -6,15 +6,13 @@ names the model and the layers that the mistake touches, and no other.
 
 import pytest
 
-from kvdocs.formula import architectures
+from kvdocs.formula.architectures import table_with
 from kvdocs.formula.layers import FullAttention, Latent, SlidingWindow
 from tests.evidence.exact import assert_exact
 from tests.evidence.test_caches_on_cpu import test_every_layer_is_exact_after_every_step as on_cpu
 from tests.evidence.test_caches_on_meta import MODELS, measured
 from tests.evidence.tiny import FAMILIES
 from tests.installed import missing_architecture, no_latent
-
-RIGHT = dict(architectures.FAMILIES)
 
 
 def without_the_factor_2(layer):
@@ -43,10 +41,11 @@ def break_formula(monkeypatch):
     """Put a mistake into every layer that the rule of a model_type gives."""
 
     def break_formula(model_type, mistake):
-        def wrong(config):
-            return [mistake(layer) for layer in RIGHT[model_type](config)]
-
-        monkeypatch.setitem(architectures.FAMILIES, model_type, wrong)
+        table = table_with(model_type)
+        right = table[model_type]
+        monkeypatch.setitem(
+            table, model_type, lambda config: [mistake(layer) for layer in right(config)]
+        )
 
     return break_formula
 

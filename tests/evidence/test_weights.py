@@ -18,10 +18,12 @@ EQUAL = [
     "google/gemma-3-4b-it",
     "HuggingFaceTB/SmolLM2-135M-Instruct",
     "HuggingFaceTB/SmolLM3-3B",
+    "ibm-granite/granite-4.0-h-tiny",
     "meta-llama/Llama-3.1-70B-Instruct",
     "meta-llama/Llama-3.1-8B-Instruct",
     "meta-llama/Llama-3.2-1B-Instruct",
     "meta-llama/Llama-3.2-3B-Instruct",
+    "meta-llama/Llama-4-Scout-17B-16E-Instruct",
     "microsoft/Phi-3-mini-4k-instruct",
     "microsoft/Phi-3.5-mini-instruct",
     "microsoft/Phi-4-mini-instruct",
@@ -29,6 +31,8 @@ EQUAL = [
     "mistralai/Mistral-7B-v0.1",
     "mistralai/Mistral-Nemo-Instruct-2407",
     "mistralai/Mixtral-8x7B-v0.1",
+    "nvidia/Nemotron-H-56B-Base-8K",
+    "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
     "Qwen/Qwen2.5-0.5B",
     "Qwen/Qwen2.5-0.5B-Instruct",
     "Qwen/Qwen2.5-14B",
@@ -42,6 +46,22 @@ EQUAL = [
     "Qwen/Qwen3-32B",
     "Qwen/Qwen3-8B",
     "Qwen/Qwen3-Coder-480B-A35B-Instruct",
+]
+
+
+# Published with more than the class builds; what that is, is not itemised yet. The parameters of
+# Gemma 3n are not counted: its vision tower needs a package that the tests do not install.
+NOT_ITEMISED = [
+    "google/gemma-3n-E4B-it",
+    "google/gemma-4-26B-A4B",
+    "google/gemma-4-31B",
+    "google/gemma-4-E2B",
+    "openai/whisper-large-v3",
+    "Qwen/Qwen3-Next-80B-A3B-Instruct",
+    "Qwen/Qwen3.5-27B",
+    "Qwen/Qwen3.5-35B-A3B",
+    "Qwen/Qwen3.5-397B-A17B",
+    "zai-org/GLM-5",
 ]
 
 
@@ -68,7 +88,7 @@ def test_fewer_bits_take_less_than_2_bytes_a_parameter(model_id):
 
 
 def test_every_model_with_published_weights_is_listed_once():
-    listed = [*EQUAL, *MORE, *FEWER_BITS]
+    listed = [*EQUAL, *MORE, *FEWER_BITS, *NOT_ITEMISED]
     assert sorted(listed) == sorted(WEIGHED)
 
 

@@ -274,7 +274,7 @@ def half_window(cfg: EffectiveConfig) -> Layer:
 
 def jetmoe(cfg: EffectiveConfig) -> Layer:
     """``kv_channels`` wide KV heads; JetMoeAttention."""
-    heads, dim = cfg.required("num_key_value_heads"), cfg.required("head_dim")
+    heads, dim = cfg.required("num_key_value_heads"), cfg.required("kv_channels")
     return FullAttention(heads, dim, dim)
 
 
