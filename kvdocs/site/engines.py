@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.serving import llama_cpp, transformers, vllm
+from kvdocs.serving import llama_cpp, transformers, vllm, vllm_states
 
 TRANSFORMERS = "transformers " + ".".join(map(str, transformers.RELEASE))
 VLLM = "vLLM 0.33.0"
@@ -58,7 +58,8 @@ def vllm_request(model: Model, tokens: int) -> Held:
     Raises:
         ValueError: how vLLM holds the layout is not known here.
     """
-    pool = vllm.Pool.of(model.layout, vllm.Options(tokens))
+    state = vllm_states.rank_state(model.config, 1, model.id)
+    pool = vllm.Pool.of(model.layout, vllm.Options(tokens, state=state))
     blocks, [size] = pool.request_blocks(tokens), pool.block_bytes
     how = f"{model.name}, a request of {tokens:,} tokens: {blocks:,} blocks × {size:,} bytes"
     return Held(blocks * size, (f"{how} = {blocks * size:,} bytes",), VLLM)

@@ -52,7 +52,7 @@ def test_transformers_shows_one_token_less_than_the_window_and_stores_the_prompt
         "llama_cpp_context(4096, qwen2_5_7b)",
         "llama_cpp_context(qwen2_5_7b, 0)",
         "llama_cpp_context(deepseek_v4_flash, 4096)",
-        "vllm_request(whisper_large_v3, 4096)",
+        "vllm_request(qwen2_5_7b, 0)",
     ],
 )
 def test_what_has_no_answer_is_an_error_not_a_number(expression):
