@@ -25,7 +25,7 @@ test: .venv/test.ok
 test-gpu: .venv/test.ok
 	$(BIN)/python -m pytest -m gpu tests/gpu
 
-# vLLM's planner on a CPU, in an environment of its own. Its record is read by the other tests.
+# vLLM's planner and llama.cpp on a CPU, in an environment of their own. The other tests read records.
 test-engines: .venv-engines/ok
 	VLLM_TARGET_DEVICE=cpu KVDOCS_HUB=snapshot .venv-engines/bin/python -m pytest -m engine tests/engines
 

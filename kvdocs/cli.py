@@ -98,6 +98,9 @@ def _parser() -> argparse.ArgumentParser:
     cost.add_argument(
         "--encoder-tokens", type=_tokens, help="length of the encoder's output (T5, BART, Mllama)"
     )
+    cost.add_argument(
+        "--engine", choices=("transformers",), help="also what this engine's own cache takes"
+    )
     cost.set_defaults(run=_cost)
 
     fit = commands.add_parser("fit", help="how many sequences fit on a GPU, term by term")

@@ -36,6 +36,10 @@ def run(args: argparse.Namespace) -> int:
         found = answer(model, args.tokens, dtype, args.encoder_tokens, named_by)
     except EncoderLengthMissing as error:
         raise ValueError(f"{model.id}: {error} with --encoder-tokens") from None
+    if args.engine:
+        from kvdocs.cost_engine import by_transformers
+
+        found["engine"] = by_transformers(model, found)
     print(json.dumps(found, indent=2) if args.json else table(model, found))
     return 0
 
@@ -108,17 +112,21 @@ def table(model: Model, found: dict[str, Any]) -> str:
         "",
         *(f"  {line}" for line in model.layout.derivation(tokens, dtype, found["encoder_tokens"])),
         "",
-        _row("cache", found["bytes"]),
-        _row("next token", found["bytes_per_token"]),
+        row("cache", found["bytes"]),
+        row("next token", found["bytes_per_token"]),
     ]
     if model.weights:
         count = crossover(model.weights.bytes, found["bytes"])
-        lines.append(_row("weights", model.weights.bytes) + f"  ({model.weights.kind})")
+        lines.append(row("weights", model.weights.bytes) + f"  ({model.weights.kind})")
         lines.append(f"  {count:,} such sequences hold more than the weights")
     if missing := found["from_defaults"]:
         stated = ", ".join(f"{name} {value:,}" for name, value in missing.items())
         lines.append(f"  not in the config, so the default of its class counts: {stated}")
     lines.append(f"  known by: {KNOWN_BY[found['known_by']]}")
+    if "engine" in found:
+        from kvdocs.cost_engine import rows
+
+        lines += rows(found)
     return "\n".join(lines)
 
 
@@ -147,5 +155,5 @@ def _layer(layer: Layer, count: int, element_bytes: int, encoder_tokens: int) ->
     }
 
 
-def _row(name: str, count: int) -> str:
+def row(name: str, count: int) -> str:
     return f"  {name:<12}{binary(count):>10}  {exact(count):>24}"

@@ -16,6 +16,7 @@ TOP = {
     "__main__": "cli",
     "cost": "cli",
     "fit": "cli",
+    "cost_engine": "cli",
 }
 HEAVY = {"torch", "transformers", "pandas", "numpy", "mkdocs", "huggingface_hub"}
 

@@ -18,11 +18,11 @@ from kvdocs.evidence.default_models import (
     published,
     run,
 )
-from kvdocs.evidence.measure import kept_by_transformers
 from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import CacheLayout, ConfigError, layout_of
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DTYPE_BYTES
+from kvdocs.serving.transformers import kept_by_transformers
 
 LENGTHS = (64, 1000)  # prompts; where windows exist, one past the longest is added
 PAST_WINDOW = 100

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from kvdocs.literal import Literal
+from kvdocs.site.engines import ENGINES
 from kvdocs.units import BYTE_UNITS
 
 MEMORY = {"bytes", "slope", "slope_past_windows", "constant_bytes", "weights"}
@@ -50,6 +51,8 @@ def of(node: ast.expr) -> int | None:
             return left
         return left + right if isinstance(node.op, ast.Mult) else left - right
     if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id in ENGINES:
+            return 1
         if isinstance(node.func, ast.Name):  # floor and ceil count what they round
             return 0 if node.func.id == "crossover" else of(node.args[0])
         return of(node.func)

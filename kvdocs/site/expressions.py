@@ -10,7 +10,8 @@ A model answers ``bytes(tokens)``, ``slope(tokens=0)``, ``slope_past_windows()``
 own name, ``without_sharing()``, the same model with K and V for every attention head, and
 ``five_factors()``, the same model as the simple formula has it. ``bytes`` and ``slope`` take a
 cache dtype: ``dtype=fp8``.
-Functions: ``crossover(model, tokens)``, ``ceil``, ``floor``. Facts: ``gpu.rtx_4090`` is a card's
+Functions: ``crossover(model, tokens)``, ``ceil``, ``floor``, and those of ``engines.py``, such as
+``llama_cpp_context(model, tokens)``. Facts: ``gpu.rtx_4090`` is a card's
 memory in bytes, ``cited.KEY`` a claim, ``measured.KEY`` a figure of a record. Nothing is quoted.
 """
 
@@ -31,6 +32,7 @@ from kvdocs.formula import CacheLayout, ConfigError, crossover
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.five_factors import five_factors
 from kvdocs.literal import Literal
+from kvdocs.site.engines import ENGINES, Held
 
 Number = int | Fraction
 
@@ -197,6 +199,8 @@ class _Run:
             return self._method(node.func, node)
         if isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
             return _FUNCTIONS[node.func.id](self, node)
+        if isinstance(node.func, ast.Name) and node.func.id in ENGINES:
+            return self._engine(ENGINES[node.func.id], node)
         raise ValueError(f"{ast.unparse(node.func)!r} is not a function of expressions")
 
     def _method(self, func: ast.Attribute, node: ast.Call) -> tuple[Any, str]:
@@ -278,6 +282,16 @@ class _Run:
         ratio = Literal.parse("0.00").rewrite(Fraction(weights, held))
         self.how.append(f"{weights:,} ÷ {held:,} = {ratio}, so {count:,} conversations exceed it")
         return count, f"{count:,}"
+
+    def _engine(self, held: Callable[[Model, int], Held], node: ast.Call) -> tuple[int, str]:
+        if len(node.args) != 2 or node.keywords:
+            raise ValueError(f"{ast.unparse(node)!r} wants a model and a length")
+        cache = self._cache(node.args[0])
+        tokens, _ = self._number(node.args[1])
+        found = held(cache.model, int(tokens))
+        self.how += found.how
+        self.sources.append(found.source)
+        return found.bytes, f"{found.bytes:,}"
 
     def _whole(self, node: ast.Call) -> tuple[int, str]:
         if len(node.args) != 1 or node.keywords or not isinstance(node.func, ast.Name):
