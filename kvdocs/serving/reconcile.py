@@ -260,7 +260,7 @@ def _explained(check: Check, subject: Subject, of: str) -> Check:
     if not subject.plain:
         return _with(check, (remarks.OWN_FORMAT,))
     if not subject.uniform:
-        return _with(check, (remarks.SHARED_PAGES,))
+        return _with(check, (remarks.PERHAPS_SHARED,))
     if subject.tp > 1 and check.key in ("pool", "keys", "values") and 1 < ratio <= MOST_LOST:
         return _with(check, (remarks.LOWEST_RANK,))
     return check

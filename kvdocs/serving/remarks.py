@@ -6,6 +6,8 @@ reader would else take it for.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kvdocs.serving.reasons import ENGINE, Reason
 
 LOWEST_RANK = Reason(
@@ -27,6 +29,10 @@ SHARED_PAGES = Reason(
     "Compare with the same --max-model-len only; short requests pay the states in full",
     lambda _: (),
     (ENGINE,),
+)
+PERHAPS_SHARED = replace(
+    SHARED_PAGES,
+    says=SHARED_PAGES.says + " The settings that decide how many pages are not all in the log.",
     inferred=True,
 )
 WINDOWS_FULL = Reason(

@@ -51,7 +51,8 @@ class Subject:
     """A model as ``tp`` ranks hold it, keys and values in the cache dtype ``dtype``.
 
     ``fields`` are whole numbers of its config, for the mistakes that start from them.
-    ``dtype_known``: the dtype was stated, so another one is no explanation.
+    ``dtype_known``: the dtype was stated, so another one is no explanation. ``config`` is the
+    published one, where there is one.
     """
 
     layout: CacheLayout
@@ -60,6 +61,7 @@ class Subject:
     dtype: str = DEFAULT
     fields: Mapping[str, int] = field(default_factory=dict)
     dtype_known: bool = False
+    config: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.tp < 1:
@@ -82,7 +84,7 @@ class Subject:
         config = EffectiveConfig.of(model.config, model.id)
         values = {**config.defaults, **config.published}
         fields = {name: value for name, value in values.items() if type(value) is int}
-        return cls(model.layout, model.id, tp, dtype, fields, known)
+        return cls(model.layout, model.id, tp, dtype, fields, known, model.config)
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:

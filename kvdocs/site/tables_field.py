@@ -35,7 +35,7 @@ INFERRED = "inferred"
 REFUSED = "refused by name"
 READ = "read"
 # Of several checks of a report the table shows the one that is about the model.
-_TELLING = ("pool", "keys", "cache", "claim", "plan", "request", "pools", "rate", "blocks")
+_TELLING = ("pool", "plan", "keys", "cache", "claim", "request", "pools", "rate", "blocks")
 
 
 def field_html(reports: Iterable[Report]) -> str:
