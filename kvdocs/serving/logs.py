@@ -27,9 +27,11 @@ LONGEST_LINE = 1 << 16  # bytes; a longer line is cut into such pieces
 MOST_READINGS = 200  # different ones kept of one phrase; ranks print one each
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]|\^\[\[[0-9;]{0,16}m")
-_HINTS = tuple(
-    sorted({hint.encode() for phrase in PHRASES for hint in phrase.hints} | set(Settings.HINTS))
-)
+_PLACES = {  # of each hint, the phrases it is of
+    hint: [place for place, phrase in enumerate(PHRASES) if hint in phrase.hints]
+    for hint in dict.fromkeys(hint for phrase in PHRASES for hint in phrase.hints)
+}
+_HINTS = tuple(sorted({hint.encode() for hint in _PLACES} | set(Settings.HINTS)))
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,8 @@ def _starts_again(reading: Reading, log: Log) -> bool:
 def _of_line(line: str, number: int) -> Iterator[Reading]:
     """The readings of a line; one phrase's words are not read again as another's."""
     found: list[tuple[int, int]] = []
-    for phrase in PHRASES:
-        if not any(hint in line for hint in phrase.hints):
-            continue
+    hinted = {place for hint, places in _PLACES.items() if hint in line for place in places}
+    for phrase in (PHRASES[place] for place in sorted(hinted)):
         for pattern in phrase.patterns:
             matches = [m for m in pattern.finditer(line) if not _overlaps(m.span(), found)]
             for match in matches:
