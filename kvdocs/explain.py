@@ -14,7 +14,7 @@ from kvdocs.facts import snapshot
 from kvdocs.facts.hub import find
 from kvdocs.facts.models import LookupFailed
 from kvdocs.serving.check import Check
-from kvdocs.serving.logs import Log, scan
+from kvdocs.serving.logs import Log, Reading, scan
 from kvdocs.serving.reasons import Reason
 from kvdocs.serving.reconcile import reconcile
 from kvdocs.serving.subject import BITS, DEFAULT, Subject, bits
@@ -79,7 +79,7 @@ def subject(log: Log, model: str | None, tp: int | None, kv_dtype: str | None) -
     if dtype not in BITS:
         return None  # its elements have no fixed size, so there is nothing to compare
     known = bool(kv_dtype or settings.kv_dtype)
-    return Subject.of(found, tp or settings.tp or 1, dtype, known)
+    return Subject.of(found, tp or settings.tp or 1, dtype, known, settings.pp)
 
 
 def answer(log: Log, held: Subject | None) -> dict[str, Any]:
@@ -173,8 +173,15 @@ def _reason(reason: Reason) -> dict[str, Any]:
 
 
 def _changes(log: Log, checks: list[Check]) -> list[str]:
-    phrases = [reading.phrase.change for reading in log.readings if reading.phrase.change]
+    phrases = [one.phrase.change for one in log.readings if one.phrase.change and _matters(one)]
     return phrases + [reason.change for check in checks for reason in check.reasons]
+
+
+def _matters(reading: Reading) -> bool:
+    """Whether there is anything to change: not for a count of zero."""
+    return any(
+        reading.printed(name).value for name in reading.phrase.numbers if name in reading
+    ) or (not reading.phrase.numbers)
 
 
 def _check_lines(check: dict[str, Any]) -> list[str]:

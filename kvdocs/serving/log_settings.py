@@ -74,6 +74,11 @@ class Settings:
         return int(self.found["tp"]) if "tp" in self.found else None
 
     @property
+    def pp(self) -> int:
+        """Pipeline stages."""
+        return int(self.found.get("pp", 1))
+
+    @property
     def length(self) -> int | None:
         """The longest request that is accepted."""
         return int(self.found["length"]) if "length" in self.found else None

@@ -41,6 +41,11 @@ def _ranks(s: Subject) -> Iterable[Fraction]:
     return {whole, 1 / whole, Fraction(s.tp), Fraction(1, s.tp)} - {Fraction(1)}
 
 
+def _stage(s: Subject) -> Iterable[Fraction]:
+    layers = len(s.layout.layers)
+    return {Fraction(count, layers) for count in (layers // s.pp, -(-layers // s.pp))} - {1}
+
+
 def _copies(s: Subject) -> Iterable[Fraction]:
     return {s.over_all_ranks / s.tp} - {Fraction(1)}
 
@@ -116,6 +121,15 @@ REASONS = (
         "per GPU and tokens for all of them, so the two are to be compared with the share.",
         "Compare memory per GPU with bytes per token per GPU; do not add up the GPUs' memory",
         _ranks,
+    ),
+    Reason(
+        "pipeline_stage",
+        "A GPU holds only its stage's layers",
+        "With pipeline parallelism the layers are dealt out to the stages, so a GPU's memory is to "
+        "be compared with the layers of one stage.",
+        "Divide by the number of stages, or look at the stage with the most layers",
+        _stage,
+        (ENGINE,),
     ),
     Reason(
         "head_copies",

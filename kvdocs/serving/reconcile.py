@@ -33,7 +33,7 @@ def reconcile(log: Log, subject: Subject | None) -> list[Check]:
     block = log.settings.block_size or BLOCK
     found: list[Check] = []
     for run in runs(log):
-        found += _identities(run, block)
+        found += _identities(run, block, subject)
         if not subject:
             found += _said_twice(run)
         else:
@@ -44,8 +44,8 @@ def reconcile(log: Log, subject: Subject | None) -> list[Check]:
     return list(dict.fromkeys(found + _between(list(runs(log)), block, subject)))
 
 
-def _identities(run: list[Reading], block: int) -> Iterator[Check]:
-    """What must hold within the log, whatever the model."""
+def _identities(run: list[Reading], block: int, subject: Subject | None) -> Iterator[Check]:
+    """What must hold within the log, whatever the model; the first two not with windows, states."""
     tokens = pool_tokens(run, block)
     for blocks, reading in every(run, "blocks"):
         counted = lowest(run, "tokens")
@@ -59,7 +59,9 @@ def _identities(run: list[Reading], block: int) -> Iterator[Check]:
             title = "concurrency = tokens ÷ tokens per request"
             low, high = printed.low, printed.high
             formula = tokens[0] / length
-            yield Check("concurrency", title, reading.line, low, high, formula, "×")
+            check = Check("concurrency", title, reading.line, low, high, formula, "×")
+            mixed = not check.agrees and (subject is None or not subject.uniform)
+            yield _with(check, (remarks.PERHAPS_SHARED,) if mixed else ())
     parts = [lowest(run, name) for name in ("total", "share", "weights", "other", "activation")]
     memory = lowest(run, "memory")
     if memory and all(parts):

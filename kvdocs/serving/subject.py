@@ -52,7 +52,7 @@ class Subject:
 
     ``fields`` are whole numbers of its config, for the mistakes that start from them.
     ``dtype_known``: the dtype was stated, so another one is no explanation. ``config`` is the
-    published one, where there is one.
+    published one, where there is one. ``pp`` is the number of pipeline stages.
     """
 
     layout: CacheLayout
@@ -62,6 +62,7 @@ class Subject:
     fields: Mapping[str, int] = field(default_factory=dict)
     dtype_known: bool = False
     config: Mapping[str, object] = field(default_factory=dict)
+    pp: int = 1
 
     def __post_init__(self) -> None:
         if self.tp < 1:
@@ -74,7 +75,7 @@ class Subject:
                 )
 
     @classmethod
-    def of(cls, model: Model, tp: int, dtype: str, known: bool) -> Subject:
+    def of(cls, model: Model, tp: int, dtype: str, known: bool, pp: int = 1) -> Subject:
         """The subject for a published model.
 
         Raises:
@@ -84,7 +85,7 @@ class Subject:
         config = EffectiveConfig.of(model.config, model.id)
         values = {**config.defaults, **config.published}
         fields = {name: value for name, value in values.items() if type(value) is int}
-        return cls(model.layout, model.id, tp, dtype, fields, known, model.config)
+        return cls(model.layout, model.id, tp, dtype, fields, known, model.config, pp)
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:

@@ -13,6 +13,7 @@ from kvdocs.serving.reconcile import reconcile
 from kvdocs.serving.remarks import REMARKS
 from kvdocs.serving.replay import replay
 from kvdocs.serving.subject import Subject
+from kvdocs.serving.vllm import Options, plan
 
 
 def subject(model_id, tp=1, dtype="bfloat16", known=False):
@@ -74,6 +75,17 @@ def test_a_latent_is_whole_on_every_rank():
         assert [reason.key for reason in check.reasons] == ["whole_latent"] * (tp > 1)
 
 
+def test_a_pipeline_stage_holds_its_layers_only():
+    # What vLLM's planning gives two stages of 24 layers each for 10 GiB on either.
+    options = Options(max_model_len=32_768, pipeline_parallel_size=2)
+    tokens = plan(subject("Qwen/Qwen3-30B-A3B").layout, options, 10 * 2**30).pool_tokens
+    lines = f"Available KV cache memory: 10.0 GiB\nKV cache size: {tokens:,} tokens"
+    model = snapshot.load("Qwen/Qwen3-30B-A3B")
+    held = Subject.of(model, 1, "bfloat16", True, pp=2)
+    (check,) = reconcile(scan(io.BytesIO(lines.encode())), held)
+    assert [reason.key for reason in check.reasons] == ["pipeline_stage"]
+
+
 def test_every_reason_is_met_in_the_field_or_above():
     met = {
         reason.key
@@ -82,7 +94,8 @@ def test_every_reason_is_met_in_the_field_or_above():
         for reason in check.reasons
     }
     known = {reason.key for reason in (*REASONS, *REMARKS)}
-    assert known - met == {"head_copies", "draft_layer", "whole_latent", "own_format"}
+    above = {"head_copies", "pipeline_stage", "draft_layer", "whole_latent", "own_format"}
+    assert known - met == above
     assert met <= known
 
 
