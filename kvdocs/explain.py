@@ -179,9 +179,8 @@ def _changes(log: Log, checks: list[Check]) -> list[str]:
 
 def _matters(reading: Reading) -> bool:
     """Whether there is anything to change: not for a count of zero."""
-    return any(
-        reading.printed(name).value for name in reading.phrase.numbers if name in reading
-    ) or (not reading.phrase.numbers)
+    counts = [reading.printed(name).value for name in reading.phrase.numbers if name in reading]
+    return not counts or any(counts)
 
 
 def _check_lines(check: dict[str, Any]) -> list[str]:
