@@ -108,6 +108,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_fit(fit)
     fit.set_defaults(run=_fit)
 
+    explain = commands.add_parser("explain", help="what an engine's log, error or metrics mean")
+    explain.add_argument("file", metavar="FILE", help="a log, or - for standard input")
+    explain.add_argument("--model", help="Hub id or config.json, if the log does not name it")
+    explain.add_argument("--tp", type=_ranks, help="tensor-parallel GPUs, if the log does not say")
+    explain.add_argument("--kv-dtype", help="cache dtype, if the log does not say: fp8, q8_0 …")
+    explain.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    explain.set_defaults(run=_explain)
+
     measure = commands.add_parser("measure", help="hold the formula against a real cache")
     _add_model(measure)
     measure.add_argument("--tokens", type=_tokens, default=64, help="prompt length (64)")
@@ -182,6 +190,12 @@ def _tokens(text: str) -> int:
     return int(digits)
 
 
+def _ranks(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 10**6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of GPUs, such as 4")
+    return int(text)
+
+
 def _jobs(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes, such as 4")
@@ -196,6 +210,12 @@ def _cost(args: argparse.Namespace) -> int:
 
 def _fit(args: argparse.Namespace) -> int:
     from kvdocs.fit import run
+
+    return run(args)
+
+
+def _explain(args: argparse.Namespace) -> int:
+    from kvdocs.explain import run
 
     return run(args)
 

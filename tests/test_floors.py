@@ -15,6 +15,7 @@ TOP = {
     "startup": "units",
     "__main__": "cli",
     "cost": "cli",
+    "explain": "cli",
     "fit": "cli",
     "cost_engine": "cli",
 }
@@ -59,7 +60,12 @@ def test_torch_and_transformers_are_imported_in_evidence_only(floor):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["cost", "Qwen/Qwen2.5-7B-Instruct"], ["cost", "google/gemma-3-4b-it", "--json"], ["--help"]],
+    [
+        ["cost", "Qwen/Qwen2.5-7B-Instruct"],
+        ["cost", "google/gemma-3-4b-it", "--json"],
+        ["explain", "kvdocs/facts/reports.toml", "--model", "Qwen/Qwen3-14B"],
+        ["--help"],
+    ],
 )
 def test_the_command_line_answers_without_heavy_imports(arguments):
     code = (
