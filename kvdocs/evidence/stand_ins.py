@@ -1,8 +1,8 @@
 """Answers for code that reads a value from a tensor on the meta device, which has none.
 
 A flag reads as true (no token is padding), a number as zero, a search for nonzero elements finds
-none (no expert is chosen), and a mask used as an index selects everything. None of these decides the shape of a cache; small real models on
-the CPU are held against the same formula in the tests.
+none (no expert is chosen), and a mask used as an index selects everything. None of these decides
+the shape of a cache; small real models on the CPU are held against the same formula in the tests.
 """
 
 from __future__ import annotations
