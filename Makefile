@@ -1,13 +1,14 @@
 # make site   build the guide into site/          make test      check everything
 # make serve  the guide with reload               make test-gpu  the CUDA suite
-# make bench  timings, as ratios            make test-engines  engines' own accounting, run for real
+# make bench  timings, as ratios                  make evidence  every architecture of transformers
+# make test-engines  engines' own accounting, run for real
 
 PYTHON ?= python3
 BIN := .venv/bin
 export NO_MKDOCS_2_WARNING := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: site serve test test-gpu test-engines bench clean
+.PHONY: site serve test test-gpu test-engines evidence bench clean
 
 site: .venv/site.ok
 	$(BIN)/python -m kvdocs.site.build
@@ -33,6 +34,9 @@ test-engines: .venv-engines/ok
 	$(PYTHON) -m venv .venv-engines
 	.venv-engines/bin/python -m pip install --quiet --no-deps -r requirements-engines.lock
 	@touch $@
+
+evidence: .venv/test.ok
+	$(BIN)/python -m kvdocs evidence sweep
 
 bench: .venv/test.ok
 	$(BIN)/python -m tests.bench

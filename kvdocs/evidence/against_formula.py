@@ -1,32 +1,30 @@
 """One architecture: built, run at several lengths in 16 and 32 bits, and held against the formula.
 
-In: a target. Out: its entry in the sweep's record. Runs in a process of its own and never raises:
-what cannot be built or run is an entry too, with the reason.
+In: a target and its change. Out: its entry in the sweep's record. Runs in a process of its own and
+never raises: what cannot be built or run is an entry too, with the reason.
 """
 
 from __future__ import annotations
 
+import traceback
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from kvdocs.evidence.caches import MeasureError
-from kvdocs.evidence.contents import Contents
-from kvdocs.evidence.default_models import (
-    ENCODER_TOKENS,
-    NoCache,
-    build,
-    default_config,
-    published,
-    run,
-)
+from kvdocs.evidence.contents import NOTHING, Contents
+from kvdocs.evidence.default_models import NoCache, build, encoder_tokens, published, run
 from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import CacheLayout, ConfigError, layout_of
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DTYPE_BYTES
 from kvdocs.serving.transformers import kept_by_transformers
 
-LENGTHS = (64, 1000)  # prompts; where windows exist, one past the longest is added
+# Prompts; where windows exist, the long one passes the longest. The second width runs that only.
+SHORT, LONG = 64, 1000
 PAST_WINDOW = 100
 BITS = {16: "bfloat16", 32: "float32"}
+Row = dict[str, Any]
 
 
 def entry(job: tuple[Target, Change]) -> dict[str, Any]:
@@ -38,7 +36,6 @@ def entry(job: tuple[Target, Change]) -> dict[str, Any]:
         "changed": change.set,
         "why": change.why,
         "device": change.device,
-        "assumed_values": False,
     }
     if change.cannot:
         return found | {"status": "not run", "reason": change.why}
@@ -53,8 +50,6 @@ def entry(job: tuple[Target, Change]) -> dict[str, Any]:
 
 def reason(error: BaseException) -> str:
     """An error in one line, with the place in transformers' code where it was raised."""
-    import traceback
-
     text = " ".join((str(error).strip() or type(error).__name__).split())[:200]
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "transformers" in f.filename]
     if not frames or isinstance(error, MeasureError):
@@ -64,73 +59,74 @@ def reason(error: BaseException) -> str:
 
 
 def _measured(target: Target, change: Change) -> dict[str, Any]:
-    layout, refusal, encoder = _layout(target, change)
-    rows: list[dict[str, Any]] = []
-    assume = False
-    for bits in change.bits or BITS:
-        dtype = BITS[bits]
-        lengths = list(change.lengths or LENGTHS)
-        for length in lengths:
-            steps, assumed = _steps(target, change, dtype, length)
-            assume = assume or assumed
-            for tokens, new, last in steps:
-                rows.append(_row(layout, bits, tokens, new, last, encoder))
-            if length == lengths[0] and not change.lengths:
-                lengths += _past_windows(layout, last)
+    widths = change.bits or list(BITS)
+    runs = [_run_or_assume(target, change, bits, bits == widths[0]) for bits in widths]
+    rows = [row for run_ in runs for row in run_.rows]
     return {
-        "assumed_values": assume,
-        "cache": last.kind,
-        "cache_layers": list(last.classes),
-        "kinds": _kinds(layout),
+        "assumed_values": any(run_.assumed for run_ in runs),
+        "cache": runs[0].last.kind,
+        "cache_layers": list(runs[0].last.classes),
+        "kinds": _kinds(runs[0].layout),
         "rows": rows,
-        **_verdict(layout, refusal, rows),
+        **_verdict(runs[0].layout, runs[0].refusal, rows),
     }
 
 
-def _layout(target: Target, change: Change) -> tuple[CacheLayout | None, str, int]:
-    """The layout or why there is none, and how long the encoder's output will be."""
-    model = build(target, default_config(target, change), "meta", BITS[16], None)
-    encoder = ENCODER_TOKENS if model.config.is_encoder_decoder else 0
-    try:
-        return layout_of(published(model), target.name), "", encoder
-    except ConfigError as error:
-        return None, str(error), encoder
+@dataclass(frozen=True)
+class _Run:
+    """One width: the rows, the layout or why there is none, and what the last step held."""
+
+    rows: list[Row]
+    layout: CacheLayout | None
+    refusal: str
+    last: Contents
+    assumed: bool
 
 
-def _steps(
-    target: Target, change: Change, dtype: str, length: int
-) -> tuple[list[tuple[int, int, Contents]], bool]:
-    """Tokens seen, new tokens and contents after each step; whether values were assumed."""
+def _run_or_assume(target: Target, change: Change, bits: int, short: bool) -> _Run:
     try:
-        return _tried(target, change, dtype, length, assume=False), False
+        return _run(target, change, bits, short, assume=False)
     except (RuntimeError, NotImplementedError):
         if change.device != "meta":
             raise
-        return _tried(target, change, dtype, length, assume=True), True
+        return _run(target, change, bits, short, assume=True)
 
 
-def _tried(
-    target: Target, change: Change, dtype: str, length: int, assume: bool
-) -> list[tuple[int, int, Contents]]:
-    config = default_config(target, change)
-    model = build(target, config, change.device, dtype, "eager" if assume else None)
-    found = list(run(model, length, change, assume))
-    return [(seen, length if seen == length else 1, held) for seen, held in found]
+def _run(target: Target, change: Change, bits: int, short: bool, assume: bool) -> _Run:
+    model = build(target, change, BITS[bits], "eager" if assume else None)
+    layout, refusal = _layout(model, target)
+    encoder = encoder_tokens(model, layout)
+    rows: list[Row] = []
+    last = NOTHING
+    for prompt in (SHORT, None) if short else (None,):
+        length = prompt or _long(change, layout, last)
+        for tokens, new, last in run(model, length, encoder, change, assume):
+            rows.append(_row(layout, bits, tokens, new, encoder, last))
+    return _Run(rows, layout, refusal, last, assume)
 
 
-def _past_windows(layout: CacheLayout | None, held: Contents) -> list[int]:
-    ours = [layer.window or 0 for layer in layout.layers] if layout else []
-    longest = max([*ours, *held.windows], default=0)
-    return [longest + PAST_WINDOW] if longest else []
+def _layout(model: Any, target: Target) -> tuple[CacheLayout | None, str]:
+    try:
+        return layout_of(published(model), target.name), ""
+    except ConfigError as error:
+        return None, str(error)
+
+
+def _long(change: Change, layout: CacheLayout | None, held: Contents) -> int:
+    """The long prompt: past every window that the formula or the cache knows of."""
+    if change.long:
+        return change.long
+    longest = max([layout.longest_window if layout else 0, *held.windows])
+    return longest + PAST_WINDOW if longest else LONG
 
 
 def _row(
-    layout: CacheLayout | None, bits: int, tokens: int, new: int, held: Contents, encoder: int
-) -> dict[str, Any]:
-    row: dict[str, Any] = {"bits": bits, "tokens": tokens, "new": new, "held": held.total}
+    layout: CacheLayout | None, bits: int, tokens: int, new: int, encoder: int, held: Contents
+) -> Row:
+    row: Row = {"bits": bits, "tokens": tokens, "new": new, "held": held.total}
     if layout is None:
         return row
-    own, cross = _expected(layout, tokens, new, DTYPE_BYTES[BITS[bits]], encoder)
+    own, cross = expected(layout, tokens, new, DTYPE_BYTES[BITS[bits]], encoder)
     layers = not held.outside and (own, cross) == (_filled(held.own), _filled(held.cross))
     total = sum(own) + sum(cross)
     equal = layers or (bool(held.outside) and total == held.total)
@@ -142,6 +138,27 @@ def _row(
     return row
 
 
+def expected(
+    layout: CacheLayout, tokens: int, new: int, size: int, encoder: int
+) -> tuple[list[int], list[int]]:
+    """Bytes each layer of transformers' own cache shows; layers that keep nothing left out.
+
+    First the decoder's own tokens, then the encoder's output.
+    """
+
+    def shown(part: Layer) -> int:
+        kept, _ = kept_by_transformers(part, tokens, new)
+        return part.bytes(kept, size, encoder)
+
+    own = [sum(shown(p) for p in x.parts if p.kind != "cross") for x in layout.layers]
+    cross = [sum(shown(p) for p in x.parts if p.kind == "cross") for x in layout.layers]
+    return _filled(own), _filled(cross)
+
+
+def _filled(layers: Any) -> list[int]:
+    return [count for count in layers if count]
+
+
 def _first_difference(formula: list[int], held: list[int]) -> str:
     if len(formula) != len(held):
         return f"{len(held):,} layers hold something, the formula has {len(formula):,}"
@@ -151,35 +168,11 @@ def _first_difference(formula: list[int], held: list[int]) -> str:
     return "the layers agree, what lies outside them does not"
 
 
-def _expected(
-    layout: CacheLayout, tokens: int, new: int, size: int, encoder: int
-) -> tuple[list[int], list[int]]:
-    """Bytes each layer of transformers' own cache shows; layers that keep nothing left out."""
-    own: list[int] = []
-    cross: list[int] = []
-    for layer in layout.layers:
-        for kept, parts in ((own, False), (cross, True)):
-            those = [part for part in layer.parts if (part.kind == "cross") is parts]
-            kept.append(sum(_shown(part, tokens, new, size, encoder) for part in those))
-    return _filled(own), _filled(cross)
-
-
-def _shown(part: Layer, tokens: int, new: int, size: int, encoder: int) -> int:
-    return part.bytes(kept_by_transformers(part, tokens, new)[0], size, encoder)
-
-
-def _filled(layers: Any) -> list[int]:
-    return [count for count in layers if count]
-
-
 def _kinds(layout: CacheLayout | None) -> dict[str, int]:
-    kinds = [layer.kind for layer in layout.layers] if layout else []
-    return {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+    return dict(Counter(layer.kind for layer in layout.layers)) if layout else {}
 
 
-def _verdict(
-    layout: CacheLayout | None, refusal: str, rows: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _verdict(layout: CacheLayout | None, refusal: str, rows: list[Row]) -> dict[str, Any]:
     if layout is None:
         return {"status": "no rule", "reason": refusal}
     wrong = [row for row in rows if not row["equal"]]

@@ -33,12 +33,13 @@ class Contents:
         return sum(self.own) + sum(self.cross) + self.outside
 
 
-def returned(out: Mapping[str, Any]) -> tuple[str, Any] | None:
-    """The name and the object in which a model returned what it keeps."""
-    for name in NAMES:
-        if out.get(name) is not None:
-            return name, out[name]
-    return None
+NOTHING = Contents("", (), (), 0, (), ())
+
+
+def returned(out: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model returned of what it keeps, under its name there; empty if nothing."""
+    found = [name for name in NAMES if out.get(name) is not None]
+    return {name: out[name] for name in found[:1]}
 
 
 def contents(kept: Any, layers: int) -> Contents:

@@ -9,38 +9,42 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from kvdocs.evidence.caches import MeasureError
-from kvdocs.evidence.contents import Contents, contents, in_modules, returned, shown
+from kvdocs.evidence.contents import NOTHING, Contents, contents, in_modules, returned, shown
 from kvdocs.evidence.stand_ins import stand_ins
 from kvdocs.evidence.targets import Change, Target
+from kvdocs.formula import CacheLayout
 
-ENCODER_TOKENS = 30  # how many tokens an encoder is taken to have read
+ENCODER_TOKENS = 30  # how long an encoder's output is taken to be, where the model does not fix it
+
+Zeros = Callable[..., Any]  # torch.zeros on the model's device
 
 
 class NoCache(MeasureError):
     """A model ran and kept nothing."""
 
 
-def default_config(target: Target, change: Change) -> Any:
-    """The defaults with the change applied; of a nested config the part that the class takes."""
-    import transformers
-    from transformers import CONFIG_MAPPING
+def build(target: Target, change: Change, dtype: str, experts: str | None) -> Any:
+    """The model, without weights on ``meta``, with random ones on ``cpu``.
 
-    nested = {name: value for name, value in change.set.items() if "." in name}
-    plain = {name: value for name, value in change.set.items() if "." not in name}
-    config = CONFIG_MAPPING[target.model_type](**plain)
-    for name, value in nested.items():
-        *parents, last = name.split(".")
-        inner = config
-        for parent in parents:
-            inner = getattr(inner, parent)
-        setattr(inner, last, value)
-    wanted = getattr(transformers, target.class_name).config_class
-    parts = [part for part in vars(config).values() if isinstance(part, wanted)]
-    return config if isinstance(config, wanted) or not parts else parts[0]
+    ``experts`` is transformers' name for the code that runs a mixture of experts.
+    """
+    import torch
+    import transformers
+
+    model_class = getattr(transformers, target.class_name)
+    config = _part_for(_default_config(target, change), model_class.config_class)
+    with torch.device(change.device):
+        model = model_class._from_config(
+            config, dtype=getattr(torch, dtype), experts_implementation=experts
+        )
+    return model.eval()
 
 
 def published(model: Any) -> dict[str, Any]:
@@ -49,71 +53,102 @@ def published(model: Any) -> dict[str, Any]:
     return found | {"architectures": [type(model).__name__]}
 
 
-def build(target: Target, config: Any, device: str, dtype: str, experts: str | None) -> Any:
-    """The model of a config, without weights on ``meta``, with random ones on ``cpu``."""
-    import torch
-    import transformers
-
-    model_class = getattr(transformers, target.class_name)
-    with torch.device(device):
-        model = model_class._from_config(
-            config, dtype=getattr(torch, dtype), experts_implementation=experts
-        )
-    return model.eval()
+def encoder_tokens(model: Any, layout: CacheLayout | None) -> int:
+    """How long the encoder's output is: none, as the layout fixes it, or as we choose."""
+    if not model.config.is_encoder_decoder:
+        return 0
+    parts = [part for layer in layout.layers for part in layer.parts] if layout else []
+    return next((n for p in parts if (n := getattr(p, "encoder_tokens", None))), ENCODER_TOKENS)
 
 
-def run(model: Any, prompt: int, change: Change, assume: bool) -> Iterator[tuple[int, Contents]]:
-    """What the model keeps after a prompt, then after one decoded token, with the token counts.
+def run(
+    model: Any, prompt: int, encoder: int, change: Change, assume: bool
+) -> Iterator[tuple[int, int, Contents]]:
+    """Tokens seen, new tokens and what is kept: after a prompt, then after one decoded token.
 
-    With ``assume``, values that meta tensors do not have are stood in for.
+    Where there is an encoder, its output is ``encoder`` tokens long. With ``assume``, values that
+    meta tensors do not have are stood in for.
 
     Raises:
         NoCache: the model keeps nothing.
     """
     import torch
 
-    encoder = _encoder_output(model) if model.config.is_encoder_decoder else {}
-    past: dict[str, Any] = {}
-    steps = [(prompt, prompt), (1, prompt + 1)] if change.decode else [(prompt, prompt)]
-    for count, seen in steps:
+    part = attrgetter(change.part)(model) if change.part else model
+    zeros = partial(torch.zeros, device=change.device)
+    fixed = _fixed_inputs(part, change, zeros)
+    if encoder:
+        fixed |= _encoder_output(part, encoder, zeros)
+    past = _given_cache(part) if change.give_cache else {}
+    before = shown(in_modules(part))
+    for seen, new in ((prompt, prompt), (prompt + 1, 1))[: 2 if change.decode else 1]:
+        ids = {_ids_name(part): zeros(_ids_shape(change, new), dtype=torch.long)}
         with torch.no_grad(), stand_ins() if assume else contextlib.nullcontext():
-            out = model(**_inputs(model, count, change), **encoder, **past)
-        past, found = _kept(model, out)
-        yield seen, found
+            out = part(**ids, **fixed, **past)
+        past = returned(out) or past
+        in_model = shown(in_modules(part)) - before
+        if not past and not in_model:
+            raise NoCache("it returns no cache and keeps none in its modules")
+        yield seen, new, _contents(part, past, in_model)
 
 
-def _kept(model: Any, out: Any) -> tuple[dict[str, Any], Contents]:
-    found = returned(out)
+def _default_config(target: Target, change: Change) -> Any:
+    from transformers import CONFIG_MAPPING
+
+    plain = {name: value for name, value in change.set.items() if "." not in name}
+    config = CONFIG_MAPPING[target.model_type](**plain)
+    for name in change.set.keys() - plain.keys():
+        parent, _, last = name.rpartition(".")
+        setattr(attrgetter(parent)(config), last, change.set[name])
+    for name, model_type in change.swap.items():
+        vars(config)[name] = CONFIG_MAPPING[model_type]()  # past the check of its class
+    return config
+
+
+def _part_for(config: Any, wanted: type) -> Any:
+    """The config itself, or that part of a nested one which the model's class takes."""
+    parts = [part for part in vars(config).values() if isinstance(part, wanted)]
+    return parts[0] if parts and not isinstance(config, wanted) else config
+
+
+def _contents(model: Any, past: dict[str, Any], in_model: int) -> Contents:
     layers = getattr(model.config.get_text_config(decoder=True), "num_hidden_layers", 0)
-    if found is not None:
-        name, kept = found
-        return {name: kept}, contents(kept, layers)
-    modules = in_modules(model)
-    if not modules:
-        raise NoCache("it returns no cache and keeps none in its modules")
-    return {}, Contents("module attributes", (), (), shown(modules), (), ())
+    found = [contents(kept, layers) for kept in past.values()] or [NOTHING]
+    return replace(found[0], outside=found[0].outside + in_model)
 
 
-def _inputs(model: Any, count: int, change: Change) -> dict[str, Any]:
+def _given_cache(model: Any) -> dict[str, Any]:
+    from transformers import DynamicCache
+
+    return {"cache": DynamicCache(config=model.config)}
+
+
+def _fixed_inputs(model: Any, change: Change, zeros: Zeros) -> dict[str, Any]:
     import torch
 
     accepted = inspect.signature(model.forward).parameters
-    ids = torch.zeros(change.rows, count, dtype=torch.long, device=model.device)
-    name = "decoder_input_ids" if model.config.is_encoder_decoder else "input_ids"
-    found: dict[str, Any] = {name: ids}
-    if "use_cache" in accepted or "kwargs" in accepted:
-        found["use_cache"] = True
+    found = {"use_cache": True} if {"use_cache", "kwargs"} & set(accepted) else {}
     for name, shape in change.inputs.items():
-        found[name] = torch.zeros(shape, dtype=model.dtype, device=model.device)
+        whole = name.endswith(("_ids", "_mask"))
+        found[name] = zeros(shape, dtype=torch.long if whole else model.dtype)
     return found
 
 
-def _encoder_output(model: Any) -> dict[str, Any]:
-    import torch
+def _ids_name(model: Any) -> str:
+    return "decoder_input_ids" if model.config.is_encoder_decoder else "input_ids"
+
+
+def _ids_shape(change: Change, count: int) -> list[int]:
+    return [change.rows, count, change.codebooks] if change.codebooks else [change.rows, count]
+
+
+def _encoder_output(model: Any, tokens: int, zeros: Zeros) -> dict[str, Any]:
+    """An encoder's output of zeros; nothing is masked and no expert was chosen for it."""
     from transformers.modeling_outputs import BaseModelOutput
 
-    config = model.get_encoder().config
-    names = ("hidden_size", "d_model")
-    width = next(getattr(config, name) for name in names if hasattr(config, name))
-    states = torch.zeros(1, ENCODER_TOKENS, width, dtype=model.dtype, device=model.device)
-    return {"encoder_outputs": BaseModelOutput(last_hidden_state=states)}
+    config = getattr(model.get_encoder(), "config", model.config)
+    config = config.get_text_config() if hasattr(config, "text_config") else config
+    width = next(getattr(config, n) for n in ("hidden_size", "d_model") if hasattr(config, n))
+    output = BaseModelOutput(last_hidden_state=zeros([1, tokens, width], dtype=model.dtype))
+    output.attention_mask = output.router_logits = None
+    return {"encoder_outputs": output}

@@ -38,15 +38,19 @@ class Target:
 
 @dataclass(frozen=True)
 class Change:
-    """What is changed before a target is run, and why."""
+    """What is changed before a target is run, and why; ``changes.toml`` explains the fields."""
 
     why: str
     set: dict[str, Any] = field(default_factory=dict)
+    swap: dict[str, str] = field(default_factory=dict)
+    part: str = ""
     device: str = "meta"
-    lengths: list[int] = field(default_factory=list)
+    long: int = 0
     bits: list[int] = field(default_factory=list)
     inputs: dict[str, list[int]] = field(default_factory=dict)
     rows: int = 1
+    codebooks: int = 0
+    give_cache: bool = False
     decode: bool = True
     cacheless: bool = False
     cannot: bool = False
