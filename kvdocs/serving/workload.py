@@ -1,0 +1,154 @@
+"""How long the requests of a log are, and how much of the pool each holds at a moment.
+
+In: the lines of a log. Out: a ``Workload``: histograms of whole numbers, whose size depends on the
+longest request and not on the number of lines.
+
+Two views of one running sequence, as weights over blocks for ``kvdocs.serving.overflow``:
+
+*At a moment.* A server that is never idle runs N sequences; one that ends makes room for the next
+of the log. Look at it after a random step. A request of P prompt and O answer tokens is there for O
+steps and holds P tokens after the first of them, P + O - 1 after the last, so long answers are met
+more often than they stand in the log. The number of steps with t tokens held is the number of
+requests with P <= t < P + O: the prompts up to t minus the totals up to t. Reading the prompt counts
+as one step; while it is read in chunks a request holds less, so the view errs to the safe side.
+
+*At their end.* The same sequences, each with all the tokens it will ever hold: what is needed if
+none may wait for another to end. It is at least the first view, whatever the log.
+
+Both take sequences as independent draws from the log, and share no beginnings. A log in which long
+requests arrive together needs more; prefix caching needs less.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from kvdocs.serving.request_log import BadLine, Count, Request, read_line
+
+EXAMPLES = 5  # bad lines that are quoted by number
+MOST_BAD = Fraction(1, 10)  # of all lines; a log with more is refused
+
+Histogram = Counter[int]
+Blocks = Callable[[int], int]  # tokens of one sequence -> blocks it holds
+
+
+@dataclass
+class Workload:
+    """Histograms over tokens: how many requests have a prompt, an answer, a total of that length.
+
+    ``steps`` says how many steps the requests of a total took, one a token of the answer. An answer
+    of 0 tokens counts as 1: an engine that has read a prompt samples a token.
+
+    >>> log = Workload()
+    >>> log.add(Request(prompt=100, output=50))
+    >>> log.totals, log.steps
+    (Counter({150: 1}), Counter({150: 50}))
+    """
+
+    prompts: Histogram = field(default_factory=Counter)
+    outputs: Histogram = field(default_factory=Counter)
+    totals: Histogram = field(default_factory=Counter)
+    steps: Histogram = field(default_factory=Counter)
+
+    def add(self, request: Request) -> None:
+        """Count one request."""
+        output = max(request.output, 1)
+        self.prompts[request.prompt] += 1
+        self.outputs[output] += 1
+        self.totals[request.prompt + output] += 1
+        self.steps[request.prompt + output] += output
+
+    @property
+    def requests(self) -> int:
+        """How many requests were counted."""
+        return self.totals.total()
+
+    def at_a_moment(self, blocks: Blocks) -> dict[int, int]:
+        """Blocks held -> steps at which a request held them."""
+        found: Histogram = Counter()
+        running = 0
+        for tokens in range(min(self.prompts), max(self.totals)):
+            running += self.prompts[tokens] - self.totals[tokens]
+            found[blocks(tokens)] += running
+        return {held: steps for held, steps in found.items() if steps}
+
+    def at_their_end(self, blocks: Blocks) -> dict[int, int]:
+        """Blocks a request will hold at its last step -> steps of all requests that reach them."""
+        found: Histogram = Counter()
+        for total, steps in self.steps.items():
+            found[blocks(total - 1)] += steps
+        return dict(found)
+
+
+@dataclass(frozen=True)
+class Log:
+    """What a log said: its workload, its lines (blank ones aside), and the lines without a request.
+
+    ``bad`` counts them by reason; ``examples`` are the first of them, as (line number, reason).
+    """
+
+    workload: Workload
+    lines: int
+    bad: Mapping[str, int]
+    examples: tuple[tuple[int, str], ...]
+
+    @property
+    def bad_lines(self) -> int:
+        """How many lines held no request."""
+        return sum(self.bad.values())
+
+
+def read(lines: Iterable[bytes], name: str, count: Count | None = None) -> Log:
+    """Count the requests of a log; ``name`` is what errors call it.
+
+    Raises:
+        ValueError: there is no request, or more than a tenth of the lines hold none.
+    """
+    workload, bad, examples, number, seen = Workload(), Counter[str](), [], 0, 0
+    for number, line in enumerate(lines, 1):
+        if line.isspace():
+            continue
+        seen += 1
+        try:
+            workload.add(read_line(line, count))
+        except BadLine as error:
+            bad[str(error)] += 1
+            if len(examples) < EXAMPLES:
+                examples.append((number, str(error)))
+    found = Log(workload, seen, dict(bad.most_common()), tuple(examples))
+    if not seen:
+        raise ValueError(f"{name}: no lines. Give a log with one request a line")
+    if found.bad_lines > MOST_BAD * seen:
+        quoted = "; ".join(f"line {number}: {reason}" for number, reason in examples)
+        raise ValueError(
+            f"{name}: {found.bad_lines:,} of {seen:,} lines hold no request ({quoted}). A line is a "
+            "JSON object, or text, with prompt_tokens and completion_tokens; see kvdocs workload -h"
+        )
+    return found
+
+
+def percentile(histogram: Mapping[int, int], percent: int | Fraction) -> int:
+    """The smallest length that at least ``percent`` in a hundred requests do not exceed.
+
+    >>> percentile({10: 98, 500: 1, 9000: 1}, 99), percentile({10: 98, 500: 1, 9000: 1}, 50)
+    (500, 10)
+    """
+    wanted, seen = Fraction(percent, 100) * sum(histogram.values()), 0
+    for length in sorted(histogram):
+        seen += histogram[length]
+        if seen >= wanted:
+            return length
+    raise ValueError("no requests")
+
+
+def mean(histogram: Mapping[int, int]) -> Fraction:
+    """The average length.
+
+    >>> mean({10: 3, 50: 1})
+    Fraction(20, 1)
+    """
+    total = sum(length * count for length, count in histogram.items())
+    return Fraction(total, sum(histogram.values()))
