@@ -9,8 +9,8 @@ Two views of one running sequence, as weights over blocks for ``kvdocs.serving.o
 of the log. Look at it after a random step. A request of P prompt and O answer tokens is there for O
 steps and holds P tokens after the first of them, P + O - 1 after the last, so long answers are met
 more often than they stand in the log. The number of steps with t tokens held is the number of
-requests with P <= t < P + O: the prompts up to t minus the totals up to t. Reading the prompt counts
-as one step; while it is read in chunks a request holds less, so the view errs to the safe side.
+requests with P <= t < P + O: the prompts up to t minus the totals up to t. Reading the prompt is
+one step; while it is read in chunks a request holds less, so the view errs to the safe side.
 
 *At their end.* The same sequences, each with all the tokens it will ever hold: what is needed if
 none may wait for another to end. It is at least the first view, whatever the log.
@@ -107,7 +107,8 @@ def read(lines: Iterable[bytes], name: str, count: Count | None = None) -> Log:
     Raises:
         ValueError: there is no request, or more than a tenth of the lines hold none.
     """
-    workload, bad, examples, number, seen = Workload(), Counter[str](), [], 0, 0
+    workload, bad, seen = Workload(), Counter[str](), 0
+    examples: list[tuple[int, str]] = []
     for number, line in enumerate(lines, 1):
         if line.isspace():
             continue
@@ -124,8 +125,8 @@ def read(lines: Iterable[bytes], name: str, count: Count | None = None) -> Log:
     if found.bad_lines > MOST_BAD * seen:
         quoted = "; ".join(f"line {number}: {reason}" for number, reason in examples)
         raise ValueError(
-            f"{name}: {found.bad_lines:,} of {seen:,} lines hold no request ({quoted}). A line is a "
-            "JSON object, or text, with prompt_tokens and completion_tokens; see kvdocs workload -h"
+            f"{name}: {found.bad_lines:,} of {seen:,} lines hold no request ({quoted}). A line "
+            "is a JSON object, or text, with prompt_tokens and completion_tokens"
         )
     return found
 
