@@ -153,3 +153,34 @@ def mean(histogram: Mapping[int, int]) -> Fraction:
     """
     total = sum(length * count for length, count in histogram.items())
     return Fraction(total, sum(histogram.values()))
+
+
+def bins(histogram: Mapping[int, int]) -> list[tuple[int, int, int]]:
+    """Requests by length, as (from, up to and including, requests), two bins to a doubling.
+
+    >>> bins({70: 2, 96: 1, 130: 5})
+    [(64, 95, 2), (96, 127, 1), (128, 191, 5)]
+    """
+    low, high = _edge(min(histogram)), max(histogram)
+    edges = [low]
+    while edges[-1] <= high:
+        edges.append(_next(edges[-1]))
+    counts = [0] * (len(edges) - 1)
+    place = 0
+    for length in sorted(histogram):
+        while length >= edges[place + 1]:
+            place += 1
+        counts[place] += histogram[length]
+    return [(edges[i], edges[i + 1] - 1, count) for i, count in enumerate(counts)]
+
+
+def _next(edge: int) -> int:
+    """The edge after one: 1, 2, 3, 4, 6, 8, 12, 16 …"""
+    power = 1 << (edge.bit_length() - 1)
+    return edge + max(power // 2, 1)
+
+
+def _edge(length: int) -> int:
+    """The last edge at or below a length."""
+    edge = 1 << (length.bit_length() - 1)
+    return _next(edge) if _next(edge) <= length else edge

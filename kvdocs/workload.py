@@ -1,0 +1,251 @@
+"""``kvdocs workload``: a log of requests, its lengths, and how many sequences a pool has room for.
+
+In: a log, and a pool as an engine states it. Out: an ``answer`` whose keys are stable, and its
+rendering. The pool is vLLM's: ``kvdocs.serving.vllm`` says how many blocks a sequence takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, BinaryIO
+
+from kvdocs.literal import Literal
+from kvdocs.serving.overflow import largest, overflow
+from kvdocs.serving.request_log import lines, tokenizer
+from kvdocs.serving.vllm import Options, Pool
+from kvdocs.serving.workload import Blocks, Histogram, Log, bins, mean, percentile, read
+from kvdocs.units import ratio
+
+PERCENTILES = (50, 95, 99)
+LENGTHS = ("prompt", "output", "total")
+BLOCK_TOKENS = Options(max_model_len=1).block_size
+EVERY = 1 << 16  # lines between two looks of the progress bar
+BAR = 32  # characters of a full bar
+
+
+@dataclass(frozen=True)
+class Space:
+    """Blocks that requests can have, and how many of them a sequence of some tokens holds."""
+
+    blocks: int
+    held: Blocks
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer ``kvdocs workload``: 1 where the pool has no room for one sequence of the log."""
+    space = _space(args)
+    count = tokenizer(args.tokenizer) if args.tokenizer else None
+    name = "standard input" if args.file == "-" else args.file
+    with _opened(args.file) as file:
+        log = read(_watched(lines(file), file), name, count)
+    found = answer(log, name, space, args.risk, args.max_model_len)
+    print(json.dumps(found, indent=2) if args.json else table(found))
+    return 1 if space and found["plans"][-1]["sequences"] == 0 else 0
+
+
+def answer(
+    log: Log, name: str, space: Space | None, risk: Fraction, max_model_len: int | None = None
+) -> dict[str, Any]:
+    """The answer under its documented keys; lengths in tokens, ``overflow`` from 0 to 1."""
+    workload = log.workload
+    lengths = (workload.prompts, workload.outputs, workload.totals)
+    found: dict[str, Any] = {
+        "file": name,
+        "requests": workload.requests,
+        "lines": log.lines,
+        "bad_lines": log.bad_lines,
+        "bad": dict(log.bad),
+        "examples": [{"line": number, "reason": reason} for number, reason in log.examples],
+        **{key: _lengths(one) for key, one in zip(LENGTHS, lengths, strict=True)},
+        "histogram": [
+            {"from": low, "to": high, "requests": count} for low, high, count in bins(lengths[2])
+        ],
+    }
+    if space:
+        found["pool_blocks"] = space.blocks
+        found["risk"] = float(risk)
+        found["plans"] = _plans(log, space, risk, max_model_len)
+    return found
+
+
+def _lengths(histogram: Histogram) -> dict[str, int]:
+    percentiles = {f"p{percent}": percentile(histogram, percent) for percent in PERCENTILES}
+    return {"mean": round(mean(histogram)), **percentiles, "longest": max(histogram)}
+
+
+def _plans(
+    log: Log, space: Space, risk: Fraction, max_model_len: int | None
+) -> list[dict[str, Any]]:
+    """How many sequences each way of planning allows, and how often they would overflow."""
+    totals = log.workload.totals
+    moment, end = log.workload.at_a_moment(space.held), log.workload.at_their_end(space.held)
+    naive = {"max_model_len": max_model_len, "longest": max(totals), "p99": percentile(totals, 99)}
+    plans = []
+    for plan, tokens in naive.items():
+        if tokens is not None:
+            count = space.blocks // space.held(tokens)
+            share = overflow(moment, space.blocks, count)
+            plans.append(_plan(plan, tokens, count, share))
+    for plan, weights in (("risk_at_their_end", end), ("risk", moment)):
+        fit = largest(weights, space.blocks, risk)
+        plans.append(_plan(plan, None, fit.sequences, fit.overflow))
+    return plans
+
+
+def _plan(plan: str, tokens: int | None, count: int, share: Fraction) -> dict[str, Any]:
+    return {"plan": plan, "tokens": tokens, "sequences": count, "overflow": float(share)}
+
+
+WAYS = {
+    "max_model_len": "every one at --max-model-len",
+    "longest": "every one the longest of the log",
+    "p99": "every one at p99",
+    "risk_at_their_end": "as in the log, each at its end",
+    "risk": "as in the log, at a random moment",
+}
+
+
+def table(found: dict[str, Any]) -> str:
+    """The answer for people."""
+    rows = [f"{found['file']}: {found['requests']:,} requests"]
+    for reason, count in found["bad"].items():
+        rows.append(f"  not counted: {count:,} of {found['lines']:,} lines, {reason}")
+    for one in found["examples"]:
+        rows.append(f"    line {one['line']:,}: {one['reason']}")
+    heads = ["mean", *(f"p{percent}" for percent in PERCENTILES), "longest"]
+    rows += ["", f"  {'tokens':<8}" + "".join(f"{head:>12}" for head in heads)]
+    for key in LENGTHS:
+        rows.append(f"  {key:<8}" + "".join(f"{found[key][head]:>12,}" for head in heads))
+    rows += ["", *_bars(found["histogram"])]
+    if "plans" in found:
+        rows += ["", *_ways(found)]
+    return "\n".join(rows)
+
+
+def _bars(histogram: list[dict[str, int]]) -> list[str]:
+    most = max(one["requests"] for one in histogram)
+    width = max(len(f"{one['to']:,}") for one in histogram)
+    rows = ["  tokens of a request (prompt and answer), and how many requests have them"]
+    for one in histogram:
+        eighths = -(-one["requests"] * BAR * 8 // most)
+        bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+        rows.append(
+            f"  {one['from']:>{width},} to {one['to']:>{width},} {bar:<{BAR}} {one['requests']:,}"
+        )
+    return rows
+
+
+def _ways(found: dict[str, Any]) -> list[str]:
+    risk = _percent(found["risk"])
+    rows = [
+        f"  {found['pool_blocks']:,} blocks; sequences that fit, if one is taken to be",
+        f"  {'':<36}{'sequences':>10}  {'outgrow the pool'}",
+    ]
+    for plan in found["plans"]:
+        tokens = f" ({plan['tokens']:,})" if plan["tokens"] else ""
+        share = _percent(plan["overflow"])
+        if plan["plan"] == "risk_at_their_end":
+            share += ", if none may wait"
+        rows.append(f"  {WAYS[plan['plan']] + tokens:<36}{plan['sequences']:>10,}  {share}")
+    rows += [
+        "",
+        f"  At a random moment of a server that is never idle, {found['plans'][-1]['sequences']:,}",
+        f"  sequences want more than the pool with probability {risk} or less. A sequence then",
+        "  loses its blocks and is computed again. Requests are taken as independent draws from",
+        "  the log that share no beginning.",
+    ]
+    return rows
+
+
+def _percent(share: float) -> str:
+    """A probability in percent, with two figures that count; below 0.0001% it says just that.
+
+    >>> _percent(0.00956), _percent(0.5), _percent(1e-12), _percent(0.0)
+    ('0.96%', '50%', 'below 0.0001%', 'below 0.0001%')
+    """
+    exact = Fraction(share) * 100
+    if exact < Fraction(1, 10_000):
+        return "below 0.0001%"
+    decimals = 0
+    while decimals < 5 and exact * 10**decimals < 10:
+        decimals += 1
+    return ratio(exact.numerator, exact.denominator, decimals) + "%"
+
+
+def _space(args: argparse.Namespace) -> Space | None:
+    """The pool that the arguments describe; None where they describe none.
+
+    Raises:
+        ValueError: they contradict one another, or there is no such model.
+    """
+    limit = args.max_model_len
+    if args.available is None and args.pool_tokens is None:
+        if args.model or limit:
+            raise ValueError("a model needs a pool: give --available or --pool-tokens")
+        return None
+    if not args.model:
+        if args.available is not None:
+            raise ValueError("--available is in bytes: give --model, whose tokens it is to hold")
+        return Space(_usable(args.pool_tokens // BLOCK_TOKENS), lambda tokens: -(-tokens // 16))
+    from kvdocs.facts.hub import find
+
+    # Between steps one token of a sequence is in flight, not a batch.
+    options = Options(limit or 1, max_num_batched_tokens=1, async_scheduling=False)
+    pool = Pool.of(find(args.model).layout, options)
+    if args.available is not None:
+        return Space(_usable(pool.blocks(args.available)), pool.request_blocks)
+    raise NotImplementedError
+
+
+def _usable(blocks: int) -> int:
+    """The blocks of a pool without the one that vLLM holds back."""
+    if blocks < 2:
+        raise ValueError("the pool has no block for a request. Give a larger one")
+    return blocks - 1
+
+
+def _opened(path: str) -> BinaryIO:
+    if path == "-":
+        return sys.stdin.buffer
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}. Name a file, or - for standard input") from None
+
+
+def _watched(source: Iterator[bytes], file: BinaryIO) -> Iterator[bytes]:
+    """The lines, and a bar on a terminal that shows how much of the file has been read."""
+    if not sys.stderr.isatty():
+        yield from source
+        return
+    size, done = os.fstat(file.fileno()).st_size, 0
+    for number, line in enumerate(source, 1):
+        done += len(line)
+        if number % EVERY == 0:
+            _bar(done, size, number)
+        yield line
+    print("\r" + " " * 79 + "\r", end="", file=sys.stderr, flush=True)
+
+
+def _bar(done: int, size: int, number: int) -> None:
+    share = f"[{'#' * (BAR * done // size):<{BAR}}] {100 * done // size:>3}%" if size else ""
+    print(f"\r{share} {number:,} lines", end="", file=sys.stderr, flush=True)
+
+
+def size(text: str) -> int:
+    """A number of bytes, such as ``10 GiB``, ``6.6GB`` or ``6600000000``.
+
+    Raises:
+        ValueError: it is none.
+
+    >>> size("10 GiB"), size("6600000000")
+    (10737418240, 6600000000)
+    """
+    literal = Literal.parse(text)
+    return int(literal.number * literal.scale)
