@@ -9,13 +9,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "kvdocs"
 FLOORS = ["units", "formula", "facts", "serving", "evidence", "site", "cli"]
-TOP = {
-    "__init__": "units",
-    "literal": "units",
-    "startup": "units",
-    "__main__": "cli",
-    "cost": "cli",
-}
+TOP = dict.fromkeys(("__init__", "literal", "startup"), "units")
+TOP |= dict.fromkeys(("__main__", "cost", "fit", "workload"), "cli")
 HEAVY = {"torch", "transformers", "pandas", "numpy", "mkdocs", "huggingface_hub"}
 
 
@@ -48,7 +43,7 @@ def test_the_formula_needs_the_standard_library_only(path):
     assert {name.split(".")[0] for name in _imports(path)} <= allowed
 
 
-@pytest.mark.parametrize("floor", ["units", "formula", "facts", "site"])
+@pytest.mark.parametrize("floor", ["units", "formula", "facts", "serving", "site"])
 def test_torch_and_transformers_are_imported_in_evidence_only(floor):
     files = [PACKAGE / "units.py"] if floor == "units" else (PACKAGE / floor).rglob("*.py")
     for path in files:

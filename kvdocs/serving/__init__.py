@@ -1,1 +1,1 @@
-"""Serving: a layout, an engine and a memory size in; how many users out."""
+"""Layouts, engines and GPUs: what an engine reserves, and how many sequences fit."""
