@@ -75,6 +75,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     cost.set_defaults(run=_cost)
 
+    workload = commands.add_parser("workload", help="a log of requests: lengths, and how many fit")
+    workload.add_argument(
+        "file", metavar="FILE", help="one request a line, or - for standard input"
+    )
+    workload.add_argument("--model", help="a Hub id or a path to a config.json")
+    pool = workload.add_mutually_exclusive_group()
+    pool.add_argument("--available", type=_size, metavar="SIZE", help="memory for the cache, 10GiB")
+    pool.add_argument("--pool-tokens", type=_tokens, metavar="N", help="cache size in tokens")
+    workload.add_argument("--max-model-len", type=_tokens, metavar="N", help="limit of the server")
+    workload.add_argument("--risk", type=_risk, default="1%", help="of outgrowing the pool (1%%)")
+    workload.add_argument("--tokenizer", metavar="FILE", help="a tokenizer.json, to count messages")
+    workload.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    workload.set_defaults(run=_workload)
+
     measure = commands.add_parser("measure", help="hold the formula against a real cache")
     _add_model(measure)
     measure.add_argument("--tokens", type=_tokens, default=64, help="prompt length (64)")
@@ -111,8 +125,41 @@ def _tokens(text: str) -> int:
     return int(digits)
 
 
+def _size(text: str) -> int:
+    from kvdocs.literal import Literal
+    from kvdocs.units import BYTE_UNITS
+
+    try:
+        literal = Literal.parse(text)
+        known = literal.number > 0 and literal.unit in ("", *BYTE_UNITS)
+    except ValueError:
+        known = False
+    if not known:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size, such as 10GiB or 6.6GB")
+    return int(literal.number * literal.scale)
+
+
+def _risk(text: str) -> Any:
+    from fractions import Fraction
+
+    number = text.removesuffix("%").strip()
+    try:
+        risk = Fraction(number) / (100 if text.endswith("%") else 1)
+    except (ValueError, ZeroDivisionError):
+        risk = Fraction(0)
+    if not Fraction(1, 10**6) <= risk < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not from 0.0001% to below 100%")
+    return risk
+
+
 def _cost(args: argparse.Namespace) -> int:
     from kvdocs.cost import run
+
+    return run(args)
+
+
+def _workload(args: argparse.Namespace) -> int:
+    from kvdocs.workload import run
 
     return run(args)
 

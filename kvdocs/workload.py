@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, BinaryIO
 
-from kvdocs.literal import Literal
 from kvdocs.serving.overflow import largest, overflow
 from kvdocs.serving.request_log import lines, tokenizer
 from kvdocs.serving.vllm import Options, Pool
@@ -103,10 +102,10 @@ def _plan(plan: str, tokens: int | None, count: int, share: Fraction) -> dict[st
 
 
 WAYS = {
-    "max_model_len": "every one at --max-model-len",
-    "longest": "every one the longest of the log",
-    "p99": "every one at p99",
-    "risk_at_their_end": "as in the log, each at its end",
+    "max_model_len": "each at --max-model-len, {:,} tokens",
+    "longest": "each as long as the longest, {:,} tokens",
+    "p99": "each as long as p99, {:,} tokens",
+    "risk_at_their_end": "as in the log, all at their end",
     "risk": "as in the log, at a random moment",
 }
 
@@ -142,25 +141,21 @@ def _bars(histogram: list[dict[str, int]]) -> list[str]:
 
 
 def _ways(found: dict[str, Any]) -> list[str]:
-    risk = _percent(found["risk"])
-    rows = [
-        f"  {found['pool_blocks']:,} blocks; sequences that fit, if one is taken to be",
-        f"  {'':<36}{'sequences':>10}  {'outgrow the pool'}",
-    ]
-    for plan in found["plans"]:
-        tokens = f" ({plan['tokens']:,})" if plan["tokens"] else ""
+    ways = [WAYS[plan["plan"]].format(plan["tokens"] or 0) for plan in found["plans"]]
+    width = max(map(len, ways))
+    rows = [f"  {found['pool_blocks']:,} blocks for requests. How many fit at once:"]
+    for way, plan in zip(ways, found["plans"], strict=True):
         share = _percent(plan["overflow"])
-        if plan["plan"] == "risk_at_their_end":
-            share += ", if none may wait"
-        rows.append(f"  {WAYS[plan['plan']] + tokens:<36}{plan['sequences']:>10,}  {share}")
-    rows += [
+        rows.append(f"  {way:<{width}}{plan['sequences']:>8,}  outgrow the pool: {share}")
+    return [
+        *rows,
         "",
-        f"  At a random moment of a server that is never idle, {found['plans'][-1]['sequences']:,}",
-        f"  sequences want more than the pool with probability {risk} or less. A sequence then",
-        "  loses its blocks and is computed again. Requests are taken as independent draws from",
-        "  the log that share no beginning.",
+        f"  At a random moment of a server that is never idle, {found['plans'][-1]['sequences']:,} "
+        f"sequences want more than",
+        f"  the pool with a probability of {_percent(found['risk'])} or less; then one loses its "
+        "blocks and is computed again.",
+        "  Requests are taken as independent draws from the log that share no beginning.",
     ]
-    return rows
 
 
 def _percent(share: float) -> str:
@@ -192,15 +187,30 @@ def _space(args: argparse.Namespace) -> Space | None:
     if not args.model:
         if args.available is not None:
             raise ValueError("--available is in bytes: give --model, whose tokens it is to hold")
-        return Space(_usable(args.pool_tokens // BLOCK_TOKENS), lambda tokens: -(-tokens // 16))
+        return Space(_usable(args.pool_tokens // BLOCK_TOKENS), _whole_blocks)
     from kvdocs.facts.hub import find
 
     # Between steps one token of a sequence is in flight, not a batch.
     options = Options(limit or 1, max_num_batched_tokens=1, async_scheduling=False)
     pool = Pool.of(find(args.model).layout, options)
+    return Space(_usable(_blocks(args, pool)), pool.request_blocks)
+
+
+def _blocks(args: argparse.Namespace, pool: Pool) -> int:
+    """Blocks of a model's pool. vLLM logs tokens: blocks / blocks of the longest request × its
+    length (v1/core/kv_cache_utils.py:1143), so that with windows they depend on the limit."""
     if args.available is not None:
-        return Space(_usable(pool.blocks(args.available)), pool.request_blocks)
-    raise NotImplementedError
+        return pool.blocks(args.available)
+    if len(pool.groups) == 1 and all(page.grows for page in pool.groups[0].pages.values()):
+        return int(args.pool_tokens) // BLOCK_TOKENS
+    raise ValueError(
+        f"{args.model} has layers of several kinds or with windows: its blocks do not follow from "
+        'tokens. Give --available, which vLLM logs as "Available KV cache memory"'
+    )
+
+
+def _whole_blocks(tokens: int) -> int:
+    return -(-tokens // BLOCK_TOKENS)
 
 
 def _usable(blocks: int) -> int:
@@ -216,7 +226,9 @@ def _opened(path: str) -> BinaryIO:
     try:
         return open(path, "rb")
     except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}. Name a file, or - for standard input") from None
+        raise ValueError(
+            f"{path}: {error.strerror}. Name a file, or - for standard input"
+        ) from None
 
 
 def _watched(source: Iterator[bytes], file: BinaryIO) -> Iterator[bytes]:
@@ -236,16 +248,3 @@ def _watched(source: Iterator[bytes], file: BinaryIO) -> Iterator[bytes]:
 def _bar(done: int, size: int, number: int) -> None:
     share = f"[{'#' * (BAR * done // size):<{BAR}}] {100 * done // size:>3}%" if size else ""
     print(f"\r{share} {number:,} lines", end="", file=sys.stderr, flush=True)
-
-
-def size(text: str) -> int:
-    """A number of bytes, such as ``10 GiB``, ``6.6GB`` or ``6600000000``.
-
-    Raises:
-        ValueError: it is none.
-
-    >>> size("10 GiB"), size("6600000000")
-    (10737418240, 6600000000)
-    """
-    literal = Literal.parse(text)
-    return int(literal.number * literal.scale)
