@@ -11,29 +11,21 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, BinaryIO
 
+from kvdocs.formula import CacheLayout
 from kvdocs.serving.overflow import largest, overflow
 from kvdocs.serving.request_log import lines, tokenizer
 from kvdocs.serving.vllm import Options, Pool
-from kvdocs.serving.workload import Blocks, Histogram, Log, bins, mean, percentile, read
+from kvdocs.serving.workload import Histogram, Log, Space, bins, mean, percentile, read
 from kvdocs.units import ratio
 
 PERCENTILES = (50, 95, 99)
 LENGTHS = ("prompt", "output", "total")
-BLOCK_TOKENS = Options(max_model_len=1).block_size
 EVERY = 1 << 16  # lines between two looks of the progress bar
 BAR = 32  # characters of a full bar
-
-
-@dataclass(frozen=True)
-class Space:
-    """Blocks that requests can have, and how many of them a sequence of some tokens holds."""
-
-    blocks: int
-    held: Blocks
 
 
 def run(args: argparse.Namespace) -> int:
@@ -83,12 +75,12 @@ def _plans(
 ) -> list[dict[str, Any]]:
     """How many sequences each way of planning allows, and how often they would overflow."""
     totals = log.workload.totals
-    moment, end = log.workload.at_a_moment(space.held), log.workload.at_their_end(space.held)
+    moment, end = log.workload.at_a_moment(space), log.workload.at_their_end(space)
     naive = {"max_model_len": max_model_len, "longest": max(totals), "p99": percentile(totals, 99)}
     plans = []
     for plan, tokens in naive.items():
         if tokens is not None:
-            count = space.blocks // space.held(tokens)
+            count = space.blocks // space.most(tokens)
             share = overflow(moment, space.blocks, count)
             plans.append(_plan(plan, tokens, count, share))
     for plan, weights in (("risk_at_their_end", end), ("risk", moment)):
@@ -105,7 +97,7 @@ WAYS = {
     "max_model_len": "each at --max-model-len, {:,} tokens",
     "longest": "each as long as the longest, {:,} tokens",
     "p99": "each as long as p99, {:,} tokens",
-    "risk_at_their_end": "as in the log, all at their end",
+    "risk_at_their_end": "as in the log, all at their most",
     "risk": "as in the log, at a random moment",
 }
 
@@ -147,6 +139,12 @@ def _ways(found: dict[str, Any]) -> list[str]:
     for way, plan in zip(ways, found["plans"], strict=True):
         share = _percent(plan["overflow"])
         rows.append(f"  {way:<{width}}{plan['sequences']:>8,}  outgrow the pool: {share}")
+    if found["plans"][-1]["sequences"] == 0:
+        return [
+            *rows,
+            "",
+            "  Not even one sequence of the log fits at that risk: give a larger pool.",
+        ]
     return [
         *rows,
         "",
@@ -179,38 +177,45 @@ def _space(args: argparse.Namespace) -> Space | None:
     Raises:
         ValueError: they contradict one another, or there is no such model.
     """
-    limit = args.max_model_len
     if args.available is None and args.pool_tokens is None:
-        if args.model or limit:
-            raise ValueError("a model needs a pool: give --available or --pool-tokens")
+        if args.model or args.max_model_len:
+            raise ValueError("no pool: give --available or --pool-tokens as well")
         return None
+    options = Options(args.max_model_len or 1)
     if not args.model:
         if args.available is not None:
-            raise ValueError("--available is in bytes: give --model, whose tokens it is to hold")
-        return Space(_usable(args.pool_tokens // BLOCK_TOKENS), _whole_blocks)
+            raise ValueError("--available is in bytes: give --model, whose cache it is to hold")
+        blocks = _usable(args.pool_tokens // options.block_size)
+        return Space.every_token(blocks, options.block_size, options.max_num_batched_tokens)
     from kvdocs.facts.hub import find
 
-    # Between steps one token of a sequence is in flight, not a batch.
-    options = Options(limit or 1, max_num_batched_tokens=1, async_scheduling=False)
-    pool = Pool.of(find(args.model).layout, options)
-    return Space(_usable(_blocks(args, pool)), pool.request_blocks)
+    return of_vllm(find(args.model).layout, options, args.available, args.pool_tokens)
 
 
-def _blocks(args: argparse.Namespace, pool: Pool) -> int:
-    """Blocks of a model's pool. vLLM logs tokens: blocks / blocks of the longest request × its
-    length (v1/core/kv_cache_utils.py:1143), so that with windows they depend on the limit."""
-    if args.available is not None:
-        return pool.blocks(args.available)
-    if len(pool.groups) == 1 and all(page.grows for page in pool.groups[0].pages.values()):
-        return int(args.pool_tokens) // BLOCK_TOKENS
-    raise ValueError(
-        f"{args.model} has layers of several kinds or with windows: its blocks do not follow from "
-        'tokens. Give --available, which vLLM logs as "Available KV cache memory"'
-    )
+def of_vllm(
+    layout: CacheLayout, options: Options, available: int | None, tokens: int | None = None
+) -> Space:
+    """The pool of a model in vLLM, from the bytes ``available`` or from the ``tokens`` it logs.
 
+    While a sequence writes, single tokens of it are in flight and no batches, so that its windows
+    hold less.
 
-def _whole_blocks(tokens: int) -> int:
-    return -(-tokens // BLOCK_TOKENS)
+    Raises:
+        ValueError: the tokens do not say how many blocks there are, or the pool has none.
+    """
+    pool = Pool.of(layout, options)
+    small = Pool.of(layout, replace(options, max_num_batched_tokens=1))
+    if available is not None:
+        blocks = pool.blocks(available)
+    elif len(pool.groups) == 1 and all(page.grows for page in pool.groups[0].pages.values()):
+        blocks = (tokens or 0) // options.block_size
+    else:
+        raise ValueError(
+            "a model with layers of several kinds or with windows: tokens do not say how many "
+            'blocks there are. Give --available, which vLLM logs as "Available KV cache memory"'
+        )
+    batch = options.max_num_batched_tokens
+    return Space(_usable(blocks), pool.request_blocks, small.request_blocks, batch)
 
 
 def _usable(blocks: int) -> int:

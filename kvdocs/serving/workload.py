@@ -1,19 +1,20 @@
-"""How long the requests of a log are, and how much of the pool each holds at a moment.
+"""How long the requests of a log are, and how much of a pool each holds at a moment.
 
-In: the lines of a log. Out: a ``Workload``: histograms of whole numbers, whose size depends on the
-longest request and not on the number of lines.
+In: the lines of a log, and a ``Space``. Out: a ``Workload``: histograms of whole numbers, whose
+size depends on the longest request and not on the number of lines.
 
 Two views of one running sequence, as weights over blocks for ``kvdocs.serving.overflow``:
 
 *At a moment.* A server that is never idle runs N sequences; one that ends makes room for the next
-of the log. Look at it after a random step. A request of P prompt and O answer tokens is there for O
-steps and holds P tokens after the first of them, P + O - 1 after the last, so long answers are met
-more often than they stand in the log. The number of steps with t tokens held is the number of
-requests with P <= t < P + O: the prompts up to t minus the totals up to t. Reading the prompt is
-one step; while it is read in chunks a request holds less, so the view errs to the safe side.
+of the log. Look at it after a random step. A request of P prompt and O answer tokens is read in the
+first step, or in several where the prompt is longer than a batch, and writes for O - 1 more, with
+P + 1 to P + O - 1 tokens held: long answers are met more often than they stand in the log. The
+number of steps at which t tokens are held while writing is the number of requests with
+P < t < P + O: the prompts below t minus the totals up to t. Two histograms give it exactly.
+While a prompt is read in several steps it is counted as read, which errs to the safe side.
 
-*At their end.* The same sequences, each with all the tokens it will ever hold: what is needed if
-none may wait for another to end. It is at least the first view, whatever the log.
+*At their end.* The same sequences, each with the most it will ever hold: what is needed if none may
+wait for another to end. It is at least the first view, whatever the log.
 
 Both take sequences as independent draws from the log, and share no beginnings. A log in which long
 requests arrive together needs more; prefix caching needs less.
@@ -32,7 +33,35 @@ EXAMPLES = 5  # bad lines that are quoted by number
 MOST_BAD = Fraction(1, 10)  # of all lines; a log with more is refused
 
 Histogram = Counter[int]
-Blocks = Callable[[int], int]  # tokens of one sequence -> blocks it holds
+Blocks = Callable[[int], int]  # tokens of one sequence -> blocks
+
+
+@dataclass(frozen=True)
+class Space:
+    """The pool as one sequence meets it.
+
+    ``blocks`` are those that requests can have. A sequence of some tokens holds ``most`` at the
+    most, while its prompt is read, and ``writing`` while it writes: less, where layers have
+    windows. ``batch`` is the tokens read in one step.
+    """
+
+    blocks: int
+    most: Blocks
+    writing: Blocks
+    batch: int
+
+    @classmethod
+    def every_token(cls, blocks: int, block_tokens: int, batch: int) -> Space:
+        """A pool for layers that keep every token.
+
+        >>> Space.every_token(blocks=100, block_tokens=16, batch=2048).most(33)
+        3
+        """
+
+        def whole(tokens: int) -> int:
+            return -(-tokens // block_tokens)
+
+        return cls(blocks, whole, whole, batch)
 
 
 @dataclass
@@ -66,20 +95,22 @@ class Workload:
         """How many requests were counted."""
         return self.totals.total()
 
-    def at_a_moment(self, blocks: Blocks) -> dict[int, int]:
+    def at_a_moment(self, space: Space) -> dict[int, int]:
         """Blocks held -> steps at which a request held them."""
         found: Histogram = Counter()
-        running = 0
-        for tokens in range(min(self.prompts), max(self.totals)):
-            running += self.prompts[tokens] - self.totals[tokens]
-            found[blocks(tokens)] += running
+        for prompt, requests in self.prompts.items():
+            found[space.most(prompt)] += requests * -(-prompt // space.batch)
+        writing = 0
+        for tokens in range(min(self.prompts) + 1, max(self.totals)):
+            writing += self.prompts[tokens - 1] - self.totals[tokens]
+            found[space.writing(tokens)] += writing
         return {held: steps for held, steps in found.items() if steps}
 
-    def at_their_end(self, blocks: Blocks) -> dict[int, int]:
-        """Blocks a request will hold at its last step -> steps of all requests that reach them."""
+    def at_their_end(self, space: Space) -> dict[int, int]:
+        """The most blocks a request will hold -> steps of all requests that reach them."""
         found: Histogram = Counter()
         for total, steps in self.steps.items():
-            found[blocks(total - 1)] += steps
+            found[space.most(total - 1)] += steps
         return dict(found)
 
 
