@@ -1,9 +1,7 @@
-"""The simulation held against vLLM's own scheduler and cache manager, on the same requests.
+"""The simulation and the estimate held against vLLM's own scheduler and cache manager.
 
-In: ``CASES``, each a seeded list of requests with the limits of a server. Out: the steps that
-vLLM's ``Scheduler`` and ``KVCacheManager`` take, and the record of them for machines without vLLM.
-The scheduler is vLLM's; the model is a stand-in that answers every request that is read with one
-token. Nothing but ``update`` writes the record, and it runs vLLM.
+In: ``CASES``, each a seeded list of requests with the limits of a server, and two experiments.
+Out: their record, for machines without vLLM. Nothing but ``update`` writes it, and it runs vLLM.
 
     python -m kvdocs.evidence.scheduling update     in an environment with vLLM 0.33.0
 """
@@ -13,28 +11,31 @@ from __future__ import annotations
 import json
 import random
 import sys
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kvdocs.evidence.vllm_scheduler import MODEL, engine_steps, logged_concurrency
 from kvdocs.serving.request_log import Request
 from kvdocs.serving.simulation import Server, Step, simulate
 
 RECORD = Path(__file__).with_name("records") / "scheduling.json"
-MODEL = "Qwen/Qwen2.5-7B-Instruct"
-BLOCK_BYTES = 917_504  # of MODEL: 16 tokens of 57,344 bytes
 FACT_POOL = 6_600_000_000  # bytes of cache in the admission experiment
+FACT_BLOCK = 917_504  # bytes of a block of MODEL: 16 tokens of 57,344
 FACT_REQUEST = Request(prompt=3000, output=8)
 FACT_LIMITS = (4096, 32_768)
+WINDOW_MODEL = "google/gemma-3-27b-it"
+WINDOW_SEQUENCES, WINDOW_RUNS, WINDOW_WARM = 12, 6, 300
+WINDOW_POOLS = (4000, 4500, 5000, 5500, 6000)  # blocks
 COLUMNS = ("tokens", "running", "waiting", "used_blocks", "admitted", "preempted", "finished")
 WHAT = (
     "Steps of vLLM's Scheduler and KVCacheManager on seeded requests, without prefix caching and "
     "without asynchronous scheduling; one token for every request whose text is read. Columns have "
     "one entry a step. admitted, preempted and finished are positions in the list of requests. "
-    "admission is the same experiment at several --max-model-len: a pool of pool_bytes, as many "
-    "requests as would ever fit twice, all in one step."
+    "admission: what the first step admits, and the concurrency vLLM logs, at two --max-model-len, "
+    "of twice as many requests as the pool has room for. windows: a server that is never idle, "
+    "with room for everything; the share of its steps in which more blocks were in use than these."
 )
 
 
@@ -75,106 +76,9 @@ CASES = (
 )
 
 
-def engine_steps(
-    requests: list[Request], server: Server, arrivals: list[int], max_model_len: int = 32_768
-) -> Iterator[Step]:
-    """The steps of vLLM's scheduler until every request has its answer."""
-    from vllm.v1.outputs import ModelRunnerOutput
-
-    scheduler = _scheduler(server, max_model_len)
-    pool = scheduler.kv_cache_manager.block_pool
-    coming = list(enumerate(zip(requests, arrivals, strict=True)))
-    number = 0
-    while coming or scheduler.has_unfinished_requests():
-        while coming and coming[0][1][1] <= number:
-            index, (request, _) = coming.pop(0)
-            scheduler.add_request(_request(index, request))
-        planned = scheduler.schedule()
-        used = server.blocks - pool.get_num_free_blocks()
-        running, waiting = scheduler.get_request_counts()
-        resumed = planned.scheduled_cached_reqs.resumed_req_ids
-        admitted = [one.req_id for one in planned.scheduled_new_reqs] + list(resumed)
-        ids = list(planned.num_scheduled_tokens)
-        sampled = [[] if scheduler.requests[one].is_prefill_chunk else [7] for one in ids]
-        places = {one: place for place, one in enumerate(ids)}
-        scheduler.update_from_output(planned, ModelRunnerOutput(ids, places, sampled))
-        yield Step(
-            planned.total_num_scheduled_tokens,
-            running,
-            waiting,
-            used,
-            _sorted(admitted),
-            _sorted(planned.preempted_req_ids or ()),
-            _sorted(scheduler.finished_req_ids),
-        )
-        number += 1
-
-
-def _sorted(ids: Iterable[str | int]) -> tuple[int, ...]:
-    return tuple(sorted(map(int, ids)))
-
-
-def _request(index: int, request: Request) -> Any:
-    from vllm.sampling_params import SamplingParams
-    from vllm.v1.request import Request as EngineRequest
-
-    limits = SamplingParams(max_tokens=request.output, ignore_eos=True)
-    return EngineRequest(str(index), [1] * request.prompt, limits, None)
-
-
-def _config(server: Server, max_model_len: int) -> Any:
-    """vLLM's configuration for ``MODEL``, with its own defaults wherever ``server`` is silent."""
-    from vllm.config import CacheConfig, DeviceConfig, ModelConfig, SchedulerConfig, VllmConfig
-
-    from kvdocs.facts.hub import find
-
-    with tempfile.TemporaryDirectory() as folder:
-        published = dict(find(MODEL).config) | {"architectures": ["Qwen2ForCausalLM"]}
-        (Path(folder) / "config.json").write_text(json.dumps(published), encoding="utf-8")
-        model = ModelConfig(
-            model=folder, skip_tokenizer_init=True, dtype="bfloat16", max_model_len=max_model_len
-        )
-        scheduler = SchedulerConfig(
-            max_num_seqs=server.max_num_seqs,
-            max_num_batched_tokens=server.max_num_batched_tokens,
-            max_model_len=max_model_len,
-            is_encoder_decoder=False,
-            async_scheduling=False,
-            watermark=(server.watermark + 0.5) / (server.blocks + 1),
-        )
-        cache = CacheConfig(block_size=server.block_tokens, enable_prefix_caching=False)
-        return VllmConfig(
-            model_config=model,
-            cache_config=cache,
-            scheduler_config=scheduler,
-            device_config=DeviceConfig("cpu"),
-        )
-
-
-def _pool(server: Server) -> Any:
-    """vLLM's description of a pool for ``MODEL``: ``server``'s blocks and the one held back."""
-    import torch
-    from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
-
-    spec = FullAttentionSpec(
-        block_size=server.block_tokens, num_kv_heads=4, head_size=128, dtype=torch.bfloat16
-    )
-    layers = [f"layer.{number}" for number in range(28)]
-    return KVCacheConfig(server.blocks + 1, [], [KVCacheGroupSpec(layers, spec)])
-
-
-def _scheduler(server: Server, max_model_len: int) -> Any:
-    from vllm.v1.core.sched.scheduler import Scheduler
-    from vllm.v1.structured_output import StructuredOutputManager
-
-    config, pool = _config(server, max_model_len), _pool(server)
-    config.cache_config.num_gpu_blocks = pool.num_blocks
-    return Scheduler(config, pool, StructuredOutputManager(config), server.block_tokens)
-
-
 def admission_server() -> Server:
     """The pool of the admission experiment, with room in one step for all prompts."""
-    blocks = FACT_POOL // BLOCK_BYTES - 1
+    blocks = FACT_POOL // FACT_BLOCK - 1
     return Server(blocks, max_num_batched_tokens=2 * blocks * 16)
 
 
@@ -186,13 +90,40 @@ def admission_requests() -> list[Request]:
 
 def _admission(limit: int) -> dict[str, Any]:
     """What vLLM admits in the first step, and the concurrency it logs, at one --max-model-len."""
-    from vllm.v1.core.kv_cache_utils import get_max_concurrency_for_kv_cache_config
-
     server, requests = admission_server(), admission_requests()
     first = next(engine_steps(requests, server, [0] * len(requests), limit))
-    logged = get_max_concurrency_for_kv_cache_config(_config(server, limit), _pool(server))
-    admitted = len(first.admitted)
-    return {"admitted": admitted, "logged_concurrency": round(logged, 2)}
+    logged = round(logged_concurrency(server, limit), 2)
+    return {"admitted": len(first.admitted), "logged_concurrency": logged}
+
+
+def window_log() -> list[Request]:
+    """A log for the experiment with windows: many prompts are longer than a window."""
+    rng = random.Random(1)
+    return [
+        Request(
+            1 + min(9000, int(rng.lognormvariate(6.8, 0.9))), 1 + int(rng.lognormvariate(4, 0.7))
+        )
+        for _ in range(2000)
+    ]
+
+
+def _windows() -> dict[str, Any]:
+    """How often busy sequences of a model with windows want more than pools of several sizes."""
+    server = Server(10**6, max_num_seqs=WINDOW_SEQUENCES)
+    steps = []
+    for seed in range(WINDOW_RUNS):
+        requests = random.Random(seed).choices(window_log(), k=400)
+        run = engine_steps(requests, server, [0] * len(requests), model=WINDOW_MODEL)
+        steps += [step.used_blocks for step in run if step.waiting][WINDOW_WARM:]
+    return {
+        "model": WINDOW_MODEL,
+        "sequences": WINDOW_SEQUENCES,
+        "steps": len(steps),
+        "share_of_steps_above": {
+            str(pool): round(sum(used > pool for used in steps) / len(steps), 4)
+            for pool in WINDOW_POOLS
+        },
+    }
 
 
 def columns(steps: Iterable[Step]) -> dict[str, list[Any]]:
@@ -238,6 +169,7 @@ def measured() -> dict[str, Any]:
             "prompt_tokens": FACT_REQUEST.prompt,
             **{f"at_{limit}": _admission(limit) for limit in FACT_LIMITS},
         },
+        "windows": _windows(),
         "cases": cases,
     }
 

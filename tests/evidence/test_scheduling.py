@@ -1,12 +1,15 @@
 """The simulation against vLLM's Scheduler and KVCacheManager: every step of it, to the block."""
 
-import random
-
 import pytest
 
 from kvdocs.evidence import scheduling
-from kvdocs.evidence.scheduling import CASES, COLUMNS, Case
-from kvdocs.serving.simulation import Server, simulate
+from kvdocs.evidence.scheduling import CASES, COLUMNS
+from kvdocs.facts.snapshot import load
+from kvdocs.serving.overflow import overflow
+from kvdocs.serving.simulation import simulate
+from kvdocs.serving.vllm import Options
+from kvdocs.serving.workload import Workload
+from kvdocs.workload import of_vllm
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -40,29 +43,18 @@ def test_the_limit_admits_the_same_38_requests_and_changes_only_what_is_logged()
     assert first.waiting == 38
 
 
-@pytest.mark.engine
-def test_the_record_is_what_vllm_does_now():
-    pytest.importorskip("vllm", reason="vLLM is not installed")
-    record, now = scheduling.recorded(), scheduling.measured()
-    for key in ("vllm", "model", "admission", "cases"):
-        assert now[key] == record[key], key
-
-
-@pytest.mark.engine
-@pytest.mark.parametrize("seed", range(30))
-def test_any_load_takes_the_same_steps(seed):
-    pytest.importorskip("vllm", reason="vLLM is not installed")
-    rng = random.Random(seed)
-    places = rng.choice([4, 16, 256])
-    server = Server(
-        blocks=rng.randint(200, 500),
-        max_num_seqs=places,
-        max_num_batched_tokens=rng.choice([256, 300, 2048]),
-        watermark=rng.choice([0, 0, 10]),
-    )
-    case = Case(
-        "", server, seed, 40, prompt=rng.choice([20, 100, 200]), output=60, pause=rng.choice([0, 2])
-    )
-    requests, arrivals = case.draw()
-    engine = scheduling.columns(scheduling.engine_steps(requests, server, arrivals))
-    assert engine == scheduling.simulated(case)
+def test_with_windows_the_estimate_errs_to_the_safe_side_and_not_far():
+    """Gemma-3-27b in vLLM: at every pool the estimate is above the share of steps that vLLM needed
+    more; for a pool a tenth larger it is below. 11,644 steps of six runs, so 0.03 is allowed for.
+    """
+    record = scheduling.recorded()["windows"]
+    assert (record["model"], record["sequences"]) == (scheduling.WINDOW_MODEL, 12)
+    assert record["steps"] > 10_000
+    workload = Workload()
+    for request in scheduling.window_log():
+        workload.add(request)
+    layout = load(record["model"]).layout
+    moment = workload.at_a_moment(of_vllm(layout, Options(32_768), available=10**12))
+    for pool, share in record["share_of_steps_above"].items():
+        assert float(overflow(moment, int(pool), 12)) > share - 0.03
+        assert float(overflow(moment, int(pool) * 11 // 10, 12)) < share + 0.03
