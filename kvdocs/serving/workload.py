@@ -195,7 +195,7 @@ def bins(histogram: Mapping[int, int]) -> list[tuple[int, int, int]]:
     low, high = _edge(min(histogram)), max(histogram)
     edges = [low]
     while edges[-1] <= high:
-        edges.append(_next(edges[-1]))
+        edges.append(next_edge(edges[-1]))
     counts = [0] * (len(edges) - 1)
     place = 0
     for length in sorted(histogram):
@@ -205,7 +205,7 @@ def bins(histogram: Mapping[int, int]) -> list[tuple[int, int, int]]:
     return [(edges[i], edges[i + 1] - 1, count) for i, count in enumerate(counts)]
 
 
-def _next(edge: int) -> int:
+def next_edge(edge: int) -> int:
     """The edge after one: 1, 2, 3, 4, 6, 8, 12, 16 …"""
     power = 1 << (edge.bit_length() - 1)
     return edge + max(power // 2, 1)
@@ -214,4 +214,4 @@ def _next(edge: int) -> int:
 def _edge(length: int) -> int:
     """The last edge at or below a length."""
     edge = 1 << (length.bit_length() - 1)
-    return _next(edge) if _next(edge) <= length else edge
+    return next_edge(edge) if next_edge(edge) <= length else edge
