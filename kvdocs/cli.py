@@ -73,6 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     cost.add_argument(
         "--kv-dtype", default="bfloat16", help="cache dtype: bfloat16 (default), fp8, float32 …"
     )
+    cost.add_argument(
+        "--encoder-tokens", type=_tokens, help="length of the encoder's output (T5, BART, Mllama)"
+    )
     cost.set_defaults(run=_cost)
 
     workload = commands.add_parser("workload", help="a log of requests: lengths, and how many fit")
@@ -103,6 +106,14 @@ def _parser() -> argparse.ArgumentParser:
     defaults = commands.add_parser("defaults", help="class defaults against transformers")
     defaults.add_argument("action", choices=("check", "update"))
     defaults.set_defaults(run=_defaults)
+
+    evidence = commands.add_parser("evidence", help="every architecture against the formula")
+    evidence.add_argument("action", choices=("sweep",))
+    evidence.add_argument("--jobs", type=_jobs, default=2, help="processes at once (2)")
+    evidence.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="model_types or classes; prints JSON"
+    )
+    evidence.set_defaults(run=_evidence)
 
     snapshot = commands.add_parser("snapshot", help="the embedded configs against the live Hub")
     snapshot.add_argument("action", choices=("check", "update"))
@@ -152,6 +163,12 @@ def _risk(text: str) -> Any:
     return risk
 
 
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes, such as 4")
+    return int(text)
+
+
 def _cost(args: argparse.Namespace) -> int:
     from kvdocs.cost import run
 
@@ -178,6 +195,12 @@ def _numbers(args: argparse.Namespace) -> int:
 
 def _defaults(args: argparse.Namespace) -> int:
     from kvdocs.evidence.defaults import run
+
+    return run(args)
+
+
+def _evidence(args: argparse.Namespace) -> int:
+    from kvdocs.evidence.sweep import run
 
     return run(args)
 

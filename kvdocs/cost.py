@@ -13,7 +13,7 @@ from kvdocs.facts.hub import find
 from kvdocs.facts.models import Model
 from kvdocs.formula import crossover, dtype_name
 from kvdocs.formula.layers import Layer
-from kvdocs.formula.layout import DTYPE_BYTES
+from kvdocs.formula.layout import DTYPE_BYTES, EncoderLengthMissing
 from kvdocs.units import binary, exact
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
@@ -25,16 +25,22 @@ def run(args: argparse.Namespace) -> int:
     """Answer ``kvdocs cost``; raises what ``find`` and the formula raise."""
     dtype = dtype_name(args.kv_dtype)
     model = find(args.model)
-    found = answer(model, args.tokens, dtype)
+    try:
+        found = answer(model, args.tokens, dtype, args.encoder_tokens)
+    except EncoderLengthMissing as error:
+        raise ValueError(f"{model.id}: {error} with --encoder-tokens") from None
     print(json.dumps(found, indent=2) if args.json else table(model, found))
     return 0
 
 
-def answer(model: Model, tokens: int, dtype: str) -> dict[str, Any]:
+def answer(
+    model: Model, tokens: int, dtype: str, encoder_tokens: int | None = None
+) -> dict[str, Any]:
     """The answer under its documented keys; sizes in bytes.
 
     ``bytes_per_token`` is what the next token adds at this length. In ``layers`` the bytes are of
-    ONE layer, and its token bytes count up to ``window`` tokens.
+    ONE layer, and its token bytes count up to ``window`` tokens. ``encoder_tokens`` is the length
+    of the encoder's output, null where none was given.
 
     Raises:
         ConfigError: no rule for the model, or a field without a usable value.
@@ -50,10 +56,14 @@ def answer(model: Model, tokens: int, dtype: str) -> dict[str, Any]:
         },
         "kv_dtype": dtype,
         "tokens": tokens,
-        "bytes": layout.bytes(tokens, dtype),
-        "bytes_per_token": layout.slope(tokens, dtype),
-        "constant_bytes": layout.constant_bytes(dtype),
-        "layers": [_layer(layer, count, DTYPE_BYTES[dtype]) for layer, count in layout.groups()],
+        "encoder_tokens": encoder_tokens,
+        "bytes": layout.bytes(tokens, dtype, encoder_tokens),
+        "bytes_per_token": layout.slope(tokens, dtype, encoder_tokens),
+        "constant_bytes": layout.constant_bytes(dtype, encoder_tokens),
+        "layers": [
+            _layer(layer, count, DTYPE_BYTES[dtype], encoder_tokens or 0)
+            for layer, count in layout.groups()
+        ],
         "weights_bytes": model.weights.bytes if model.weights else None,
         "known_by": known_by(model.config["model_type"], model.id),
     }
@@ -66,7 +76,7 @@ def table(model: Model, found: dict[str, Any]) -> str:
         f"{model.id} ({found['model_type']}), {model.source}",
         f"one sequence of {tokens:,} tokens, cache in {dtype}",
         "",
-        *(f"  {line}" for line in model.layout.derivation(tokens, dtype)),
+        *(f"  {line}" for line in model.layout.derivation(tokens, dtype, found["encoder_tokens"])),
         "",
         _row("cache", found["bytes"]),
         _row("next token", found["bytes_per_token"]),
@@ -86,13 +96,14 @@ KNOWN_BY = {
 }
 
 
-def _layer(layer: Layer, count: int, element_bytes: int) -> dict[str, Any]:
+def _layer(layer: Layer, count: int, element_bytes: int, encoder_tokens: int) -> dict[str, Any]:
+    start = layer.bytes(0, element_bytes, encoder_tokens)
     return {
         "kind": layer.kind,
         "count": count,
-        "bytes_per_token": layer.elements_per_token * element_bytes,
+        "bytes_per_token": layer.bytes(1, element_bytes, encoder_tokens) - start,
         "window": layer.window,
-        "constant_bytes": layer.bytes(0, element_bytes),
+        "constant_bytes": start,
     }
 
 

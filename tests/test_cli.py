@@ -15,6 +15,7 @@ KEYS = [
     "source",
     "kv_dtype",
     "tokens",
+    "encoder_tokens",
     "bytes",
     "bytes_per_token",
     "constant_bytes",
@@ -107,7 +108,7 @@ QWEN = dict(load("Qwen/Qwen2.5-7B-Instruct").config)
         (QWEN | {"num_hidden_layers": -1}, "num_hidden_layers"),
         (QWEN | {"num_key_value_heads": 3}, "num_key_value_heads"),
         (QWEN | {"model_type": "no_such_type"}, "model_type"),
-        (QWEN | {"model_type": "mamba"}, "model_type"),
+        (QWEN | {"model_type": "xlnet"}, "model_type"),
         ([QWEN], "not an object"),
     ],
 )
@@ -130,7 +131,7 @@ def test_a_bad_config_is_one_paragraph_with_status_2_and_no_number(config, names
         (["cost", "no-such-org/no-such-model"], "", "no-such-org/no-such-model"),
         (["cost", "Qwen/Qwen2.5-7B-Instruct", "--kv-dtype", "q8_0"], "", "unknown cache dtype"),
         (["numbers", "check", "no/such/page.md"], "", "no such file"),
-        (["cost", "Qwen/Qwen3-Next-80B-A3B-Instruct"], "", "qwen3_next"),
+        (["cost", "-"], '{"model_type": "t5"}', "--encoder-tokens"),
     ],
 )
 def test_bad_input_says_what_was_wrong(arguments, stdin, names):

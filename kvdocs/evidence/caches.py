@@ -34,7 +34,8 @@ def build_decoder(config: Mapping[str, Any], source: str, device: str, dtype: st
     Raises:
         MeasureError: the architecture, the device or the memory is missing.
     """
-    text = _auto_config(config, source).get_text_config(decoder=True)
+    whole = _auto_config(config, source)
+    text = whole if whole.is_encoder_decoder else whole.get_text_config(decoder=True)
     model = _build(text, source, "meta", dtype)
     if device == "meta":
         return model
@@ -77,7 +78,7 @@ def cache_after_each_step(
         ids = torch.zeros(1, count, dtype=torch.long, device=model.device)
         try:
             with torch.no_grad():
-                out = model(input_ids=ids, use_cache=True, logits_to_keep=1, **past)
+                out = model(**_inputs(model, ids), use_cache=True, **past)
         except RuntimeError as error:
             raise _cannot_run(source, str(model.device), error) from error
         name = "cache" if "cache" in out else "past_key_values"  # renamed in transformers 5.24
@@ -86,18 +87,36 @@ def cache_after_each_step(
         yield count, past[name]
 
 
+def _inputs(model: Any, ids: torch.Tensor) -> dict[str, Any]:
+    """The tokens, and the encoder's output where the model has an encoder of a fixed length."""
+    import torch
+
+    if not model.config.is_encoder_decoder:
+        return {"input_ids": ids, "logits_to_keep": 1}
+    length, width = model.config.max_source_positions, model.config.hidden_size
+    read = torch.zeros(1, length, width, dtype=model.dtype, device=model.device)
+    return {"decoder_input_ids": ids, "encoder_outputs": (read,)}
+
+
 def held(cache: Any, source: str) -> list[tuple[int, int]]:
     """Per layer the bytes its tensors show, and the bytes of memory behind them.
 
     Raises:
         MeasureError: the cache keeps tensors that belong to no layer.
     """
+    if hasattr(cache, "cross_attention_cache"):
+        parts = (
+            held(cache.self_attention_cache, source),
+            held(cache.cross_attention_cache, source),
+        )
+        return [(a + c, b + d) for (a, b), (c, d) in zip(*parts, strict=True)]
     others = {name: value for name, value in vars(cache).items() if name != "layers"}
     if any(tensor.dim() for tensor in tensors(others)):
         raise MeasureError(f"{source}: its cache keeps tensors outside its layers.")
     found = []
     for layer in cache.layers:
-        kept = [tensor for tensor in tensors(vars(layer)) if tensor.dim()]  # the rest are counters
+        # Tensors without a dimension are counters; one under two names is held once.
+        kept = {id(tensor): tensor for tensor in tensors(vars(layer)) if tensor.dim()}.values()
         shown = sum(tensor.numel() * tensor.element_size() for tensor in kept)
         found.append((shown, sum(tensor.untyped_storage().nbytes() for tensor in kept)))
     return found
@@ -152,10 +171,17 @@ def _auto_config(config: Mapping[str, Any], source: str) -> Any:
 
 def _build(auto_config: Any, source: str, device: str, dtype: str) -> Any:
     import torch
-    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
+    from transformers import (
+        AutoModelForCausalLM,
+        AutoModelForImageTextToText,
+        AutoModelForSpeechSeq2Seq,
+    )
 
-    has_tower = auto_config.get_text_config(decoder=True) is not auto_config
-    auto_class = AutoModelForImageTextToText if has_tower else AutoModelForCausalLM
+    auto_class = AutoModelForCausalLM
+    if auto_config.is_encoder_decoder:
+        auto_class = AutoModelForSpeechSeq2Seq
+    elif auto_config.get_text_config(decoder=True) is not auto_config:
+        auto_class = AutoModelForImageTextToText
     try:
         with torch.device(device):
             model = auto_class.from_config(auto_config, dtype=getattr(torch, dtype))

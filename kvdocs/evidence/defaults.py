@@ -12,12 +12,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kvdocs.formula.architectures import FAMILIES, WRAPPERS
-from kvdocs.formula.config import DEFAULTS_FILE, FIELDS
+from kvdocs.formula.architectures import WRAPPERS, model_types
+from kvdocs.formula.config import DEFAULTS_FILE
+from kvdocs.formula.fields import FIELDS
+
+# Parts of a config that may hold the text decoder, in the order of get_text_config of 5.24.0;
+# thinker_config is the part of the omni models that speaks and is spoken to in text.
+TEXT_PARTS = ("decoder", "generator", "text_config", "thinker_config", "decoder_config")
 
 
 def from_transformers() -> str:
     """The text ``defaults.json`` should have, with the installed transformers.
+
+    One line a model_type, so that a reader needs to parse one line only.
 
     Raises:
         ImportError: transformers is not installed.
@@ -25,13 +32,14 @@ def from_transformers() -> str:
     import transformers
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-    classes = {
-        name: _entry(CONFIG_MAPPING[name])
-        for name in sorted([*FAMILIES, *WRAPPERS])
+    transformers.logging.set_verbosity_error()  # its advice on token ids is not about defaults
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(_entry(CONFIG_MAPPING[name]))}"
+        for name in sorted({*model_types(), *WRAPPERS})
         if name in CONFIG_MAPPING
-    }
-    content = {"transformers": transformers.__version__, "classes": classes}
-    return json.dumps(content, indent=1) + "\n"
+    ]
+    head = f'{{"transformers": {json.dumps(transformers.__version__)}, "classes": {{'
+    return head + "\n" + ",\n".join(lines) + "\n}}\n"
 
 
 def check() -> list[str]:
@@ -50,21 +58,90 @@ def update() -> None:
 
 
 def _entry(config_class: Any) -> dict[str, Any]:
-    if "text_config" in getattr(config_class, "sub_configs", {}):
-        inner = config_class().text_config.model_type
-        return {"class": config_class.__name__, "text_config": inner}
-    other_names = {
-        published: standard
-        for standard, published in config_class.attribute_map.items()
-        if standard in FIELDS
-    }
-    defaults = {
-        other_names.get(field.name, field.name): field.default
+    """What ``kvdocs.formula.config.class_entry`` describes."""
+    names = _other_names(config_class)
+    entry = {"class": config_class.__name__, "names": names}
+    path, inner = _text_part(config_class)
+    if path:
+        entry |= {"text": path, "type": inner.model_type} | _of_the_part(config_class, path, inner)
+    else:
+        entry["defaults"] = _defaults(config_class)
+    return {key: value for key, value in entry.items() if value}
+
+
+def _other_names(config_class: Any) -> dict[str, str]:
+    """The class's own names for standard fields; ``attribute_map`` has them in both directions."""
+    found: dict[str, str] = {}
+    own = set(FIELDS) - {"num_layers"}  # only where it is not another name of num_hidden_layers
+    for alias, real in config_class.attribute_map.items():
+        if real in own:
+            found[alias] = real
+    for alias in FIELDS:
+        real = config_class.attribute_map.get(alias, alias)
+        if real not in own and real != alias:
+            found.setdefault(real, alias)
+    return found
+
+
+def _defaults(config_class: Any) -> dict[str, Any]:
+    names = _other_names(config_class)
+    return {
+        names.get(field.name, field.name): field.default
         for field in dataclasses.fields(config_class)
-        if other_names.get(field.name, field.name) in FIELDS
-        and field.default is not dataclasses.MISSING
+        if names.get(field.name, field.name) in FIELDS
+        and isinstance(field.default, (int, float, str, list, tuple, dict, type(None)))
     }
-    return {"class": config_class.__name__, "names": other_names, "defaults": defaults}
+
+
+def _text_part(config_class: Any) -> tuple[str, Any]:
+    """Where the text decoder's config is, and an instance; an empty path if it is the whole."""
+    config = _made(config_class)
+    if config is None:
+        return "", None
+    path: list[str] = []
+    while names := [n for n in TEXT_PARTS if n in type(config).sub_configs and getattr(config, n)]:
+        path.append(names[0])
+        config = getattr(config, names[0])
+    return ".".join(path), config
+
+
+def _of_the_part(config_class: Any, path: str, inner: Any) -> dict[str, Any]:
+    """How the class treats a part that is absent, or that names a model_type of its own."""
+    own, plain = _standing(inner), _standing(_made(type(inner)))
+    differing = {name: value for name, value in own.items() if plain.get(name) != value}
+    return {
+        "defaults": differing,
+        "flat": _takes_flat_fields(config_class, path),
+        "fixed": _keeps_its_class(config_class, path),
+    }
+
+
+def _standing(config: Any) -> dict[str, Any]:
+    """The fields of an instance that rules read, under their standard names."""
+    names = _other_names(type(config))
+    given = {names.get(key, key): value for key, value in vars(config).items()}
+    return {name: given[name] for name in _defaults(type(config)) if name in given}
+
+
+def _takes_flat_fields(config_class: Any, path: str) -> bool:
+    config = _made(config_class, num_hidden_layers=3)
+    for name in path.split("."):
+        config = getattr(config, name, None)
+    return config is not None and getattr(config, "num_hidden_layers", None) == 3
+
+
+def _keeps_its_class(config_class: Any, path: str) -> bool:
+    name = path.split(".")[0]
+    config = _made(config_class, **{name: {"model_type": "gpt2"}})
+    return config is not None and getattr(config, name).model_type != "gpt2"
+
+
+def _made(config_class: Any, **fields: Any) -> Any:
+    """An instance, or None where the class refuses to be made."""
+    try:
+        return config_class(**fields)
+    except Exception:  # whatever a config class objects to
+        return None
 
 
 def run(args: argparse.Namespace) -> int:

@@ -160,6 +160,26 @@ def kept_by_transformers(layer: Layer, tokens: int, new: int) -> tuple[int, int]
     return min(tokens, layer.window - 1), before + new
 
 
+def bytes_by_transformers(layer: Layer, tokens: int, new: int, size: int) -> tuple[int, int]:
+    """Bytes a cache layer shows, and bytes in the memory behind it, after a step of ``new``.
+
+    Waiting tokens of a compressed layer are a slice of all that were joined in the step, as those
+    of a sliding layer are (DeepseekV4HCACache of transformers 5.24.0).
+    """
+    shown = stored = 0
+    for part in layer.parts:
+        kept, behind = kept_by_transformers(part, tokens, new)
+        if part.window is not None:
+            shown += part.elements_per_token * kept * size
+            stored += part.elements_per_token * behind * size
+            continue
+        held = part.bytes(tokens, size, encoder_tokens=0)
+        joined = (tokens - new) % part.period + new - tokens % part.period
+        shown += held
+        stored += held + joined * part.elements_per_token * size * (part.period > 1)
+    return shown, stored
+
+
 def run(args: argparse.Namespace) -> int:
     """``kvdocs measure``: 0 where cache and formula are equal, 1 where they differ.
 
@@ -260,11 +280,8 @@ def _step(
         raise MeasureError(f"{source}: {have}, the formula {len(layout.layers):,}.")
     layers = []
     for index, (layer, (shown, stored)) in enumerate(zip(layout.layers, found, strict=True)):
-        per_token = layer.elements_per_token * size
-        to_show, to_store = kept_by_transformers(layer, tokens, new)
-        layers.append(
-            LayerBytes(index, layer.kind, shown, stored, to_show * per_token, to_store * per_token)
-        )
+        expected = bytes_by_transformers(layer, tokens, new, size)
+        layers.append(LayerBytes(index, layer.kind, shown, stored, *expected))
     formula = sum(layer.bytes(tokens, size) for layer in layout.layers)
     return Step(tokens, formula, tuple(layers))
 

@@ -24,7 +24,8 @@ from kvdocs.facts import hub, live, snapshot
 from kvdocs.facts.models import LookupFailed, Model
 from kvdocs.facts.snapshot import Folder
 from kvdocs.formula import CacheLayout, ConfigError
-from kvdocs.formula.config import FIELDS, EffectiveConfig
+from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.fields import FIELDS
 from kvdocs.formula.layers import plural
 from kvdocs.units import binary, exact
 

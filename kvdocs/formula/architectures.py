@@ -1,21 +1,19 @@
-"""From an effective config to the layout: one short function per family, and the table to it.
+"""From an effective config to the layout: the table from model_type to rule.
 
 In: a published config. Out: its ``CacheLayout``, or a ``ConfigError`` naming the model_type or the
-field. To add a family, write a function from ``EffectiveConfig`` to layers, put its model_types in
-``FAMILIES``, run ``kvdocs defaults update`` and add a model to ``tests/formula``.
-
-Each function's source is the modelling code of the class in transformers 5.24.0.
+field. The rules are in ``rules/``, one module per kind of cache. To add a family, add a row there,
+run ``kvdocs defaults update`` and hold it against the real cache; CONTRIBUTING says how.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 
-from kvdocs.formula.config import FIELDS, ConfigError, EffectiveConfig
-from kvdocs.formula.layers import FullAttention, Latent, Layer, SlidingWindow
+from kvdocs.formula.config import ConfigError, EffectiveConfig
+from kvdocs.formula.fields import FIELDS
 from kvdocs.formula.layout import CacheLayout
-
-Rule = Callable[[EffectiveConfig], list[Layer]]
+from kvdocs.formula.rules.types import Rule
 
 
 def layout_of(config: Mapping[str, object], source: str = "config.json") -> CacheLayout:
@@ -30,183 +28,52 @@ def layout_of(config: Mapping[str, object], source: str = "config.json") -> Cach
     57344
     """
     effective = EffectiveConfig.of(config, source)
-    rule = FAMILIES.get(effective.model_type)
+    rule = rule_for(effective.model_type)
     if rule is None:
         raise _refusal(effective)
     return CacheLayout(tuple(rule(effective)))
 
 
-def multi_head(cfg: EffectiveConfig) -> list[Layer]:
-    """Every attention head has its own K and V (GPT-2)."""
-    heads = cfg.required("num_attention_heads")
-    head_dim = _hidden_per_head(cfg, heads)
-    return [FullAttention(heads, head_dim, head_dim)] * cfg.layers()
+# Modules of rules/, the most asked for first: one is imported when those before it have no row.
+MODULES = ("attention", "latents", "states", "shared", "encoder_decoder", "families")
 
 
-def grouped(cfg: EffectiveConfig) -> list[Layer]:
-    """Every layer keeps every token; groups of heads share K and V."""
-    if cfg.get("sliding_window") is not None:
-        remedy = "Such a layer keeps every token; a window here means another model_type"
-        raise cfg.error("sliding_window", f"is set, but {cfg.model_type} has no windows", remedy)
-    return _uniform(cfg, None)
+def rule_for(model_type: str) -> Rule | None:
+    """The rule of a model_type, None where there is none."""
+    tables = map(_rules, MODULES)
+    return next((rules[model_type] for rules in tables if model_type in rules), None)
 
 
-def one_window(cfg: EffectiveConfig) -> list[Layer]:
-    """All layers slide where a window is set, none where it is not (Mistral, Phi-3)."""
-    return _uniform(cfg, cfg.optional("sliding_window"))
+def model_types() -> list[str]:
+    """Every model_type with a rule, configs with a text decoder's part aside."""
+    return sorted(name for module in MODULES for name in _rules(module))
 
 
-def switched_window(cfg: EffectiveConfig) -> list[Layer]:
-    """As ``one_window``, but the window counts only with ``use_sliding_window`` (Qwen3-MoE)."""
-    return _uniform(cfg, _switched(cfg))
+def _rules(module: str) -> dict[str, Rule]:
+    rules: dict[str, Rule] = import_module(f"kvdocs.formula.rules.{module}").RULES
+    return rules
 
 
-def late_windows(cfg: EffectiveConfig) -> list[Layer]:
-    """With ``use_sliding_window``, layers from ``max_window_layers`` on slide (Qwen2, Qwen3)."""
-    window = _switched(cfg)
-    if window is None:
-        return _by_type(cfg, window, lambda i: False)
-    first = cfg.get("max_window_layers")
-    if isinstance(first, bool) or not isinstance(first, int):
-        raise cfg.error("max_window_layers", "is not a whole number")
-    return _by_type(cfg, window, lambda i: i >= first)
-
-
-def rope_free_windows(cfg: EffectiveConfig) -> list[Layer]:
-    """With ``use_sliding_window``, the layers without rotary positions slide (SmolLM3)."""
-    window = _switched(cfg)
-    if window is None:
-        return _by_type(cfg, window, lambda i: False)
-    rope = cfg.get("no_rope_layers")
-    if rope is None:
-        interval = cfg.required("no_rope_layer_interval")
-        return _by_type(cfg, window, lambda i: (i + 1) % interval == 0)
-    if not isinstance(rope, list) or len(rope) < cfg.layers():
-        raise cfg.error("no_rope_layers", "is not a list with one entry per layer")
-    return _by_type(cfg, window, lambda i: not rope[i])
-
-
-def every_nth_full(n: int) -> Rule:
-    """Layers slide, except every ``n``-th (Gemma 2 and gpt-oss: 2, Olmo 3: 4)."""
-
-    def rule(cfg: EffectiveConfig) -> list[Layer]:
-        return _by_type(cfg, cfg.optional("sliding_window"), lambda i: (i + 1) % n != 0)
-
-    return rule
-
-
-def gemma3(cfg: EffectiveConfig) -> list[Layer]:
-    """Layers slide, except every sixth, or every ``sliding_window_pattern``-th."""
-    if cfg.flag("use_bidirectional_attention"):
-        raise cfg.error("use_bidirectional_attention", "is true: an encoder keeps no cache")
-    return every_nth_full(cfg.optional("sliding_window_pattern") or 6)(cfg)
-
-
-def falcon(cfg: EffectiveConfig) -> list[Layer]:
-    """``multi_query`` means one KV head, whatever head count is published beside it."""
-    heads = cfg.required("num_attention_heads")
-    head_dim = _hidden_per_head(cfg, heads)
-    if cfg.flag("new_decoder_architecture"):
-        kv_heads = cfg.optional("num_kv_heads") or heads
-        _check_divides(cfg, "num_kv_heads", kv_heads, heads)
-    else:
-        kv_heads = 1 if cfg.flag("multi_query") else heads
-    return [FullAttention(kv_heads, head_dim, head_dim)] * cfg.layers()
-
-
-def latent(cfg: EffectiveConfig) -> list[Layer]:
-    """One latent and one rotary key a token; published KV head counts play no part (DeepSeek)."""
-    layer = Latent(cfg.required("kv_lora_rank"), cfg.required("qk_rope_head_dim"))
-    return [layer] * cfg.layers()
-
-
-FAMILIES: dict[str, Rule] = {
-    "deepseek_v2": latent,
-    "deepseek_v3": latent,
-    "falcon": falcon,
-    "gemma2": every_nth_full(2),
-    "gemma3_text": gemma3,
-    "gpt2": multi_head,
-    "gpt_oss": every_nth_full(2),
-    "kimi_k2": latent,
-    "llama": grouped,
-    "minimax_m2": grouped,
-    "mistral": one_window,
-    "mixtral": one_window,
-    "olmo2": grouped,
-    "olmo3": every_nth_full(4),
-    "phi3": one_window,
-    "qwen2": late_windows,
-    "qwen3": late_windows,
-    "qwen3_moe": switched_window,
-    "smollm3": rope_free_windows,
-}
-# Configs whose language model is in text_config.
-WRAPPERS = ("gemma3", "kimi_k25")
-
-
-def _attention(cfg: EffectiveConfig, window: int | None = None) -> FullAttention:
-    heads = cfg.required("num_attention_heads")
-    kv_heads = cfg.optional("num_key_value_heads") or heads
-    _check_divides(cfg, "num_key_value_heads", kv_heads, heads)
-    head_dim = cfg.optional("head_dim") or _hidden_per_head(cfg, heads)
-    if window is None:
-        return FullAttention(kv_heads, head_dim, head_dim)
-    return SlidingWindow(kv_heads, head_dim, head_dim, window)
-
-
-def _switched(cfg: EffectiveConfig) -> int | None:
-    return cfg.optional("sliding_window") if cfg.flag("use_sliding_window") else None
-
-
-def _uniform(cfg: EffectiveConfig, window: int | None) -> list[Layer]:
-    """Every layer the same; published ``layer_types`` may only repeat what the class does."""
-    kind = "full_attention" if window is None else "sliding_attention"
-    types = cfg.get("layer_types")
-    if types is not None and types != [kind] * cfg.layers():
-        problem = f"differs from what {cfg.model_type} does: {kind} in every layer"
-        raise cfg.error("layer_types", problem)
-    return [_attention(cfg, window)] * cfg.layers()
-
-
-def _by_type(
-    cfg: EffectiveConfig, window: int | None, slides: Callable[[int], bool]
-) -> list[Layer]:
-    """Layers from the published ``layer_types``, else from the class's own pattern."""
-    count = cfg.layers()
-    types = cfg.get("layer_types")
-    if types is None:
-        types = ["sliding_attention" if slides(i) else "full_attention" for i in range(count)]
-    if not isinstance(types, list) or len(types) != count:
-        raise cfg.error("layer_types", f"is not a list of {count} names, one per layer")
-    layers: dict[str, Layer] = {"full_attention": _attention(cfg)}
-    if window is not None:
-        layers["sliding_attention"] = _attention(cfg, window)
-    unknown = [i for i, name in enumerate(types) if not isinstance(name, str) or name not in layers]
-    if unknown:
-        raise _unknown_type(cfg, unknown[0], types[unknown[0]])
-    return [layers[name] for name in types]
-
-
-def _unknown_type(cfg: EffectiveConfig, index: int, name: object) -> ConfigError:
-    if name == "sliding_attention":
-        return cfg.error("sliding_window", f"is not in force, but layer {index} slides")
-    remedy = "Known are full_attention and sliding_attention"
-    return cfg.error("layer_types", f"names {name!r} for layer {index}", remedy)
-
-
-def _hidden_per_head(cfg: EffectiveConfig, heads: int) -> int:
-    hidden = cfg.required("hidden_size")
-    if hidden % heads:
-        problem = f"is {hidden}, not divisible by the {heads} attention heads"
-        raise cfg.error("hidden_size", problem, "Publish head_dim, or correct the head count")
-    return hidden // heads
-
-
-def _check_divides(cfg: EffectiveConfig, name: str, kv_heads: int, heads: int) -> None:
-    if heads % kv_heads:
-        problem = f"is {kv_heads}, which does not divide the {heads} attention heads"
-        raise cfg.error(name, problem, "Each KV head must serve the same number of heads")
+# Configs with a part of their own for the text decoder.
+_WRAPPERS = """
+    apertus1p5 aria audioflamingo3 aya_vision blip blip-2 canary cohere2_vision cosmos3_edge
+    cosmos3_omni deepseek_ocr2 deepseek_vl deepseek_vl_hybrid dia diffusion_gemma dots3_note
+    emu3 encoder-decoder ernie4_5_vl_moe exaone4_5 fast_vlm florence2 fun_asr_nano fuyu gemma3
+    gemma3n gemma4 gemma4_unified gemma4_unified_assistant glm46v glm4v glm4v_moe glm5_next
+    glm_ocr glmasr glmga got_ocr2 granite4_vision granite_docling granite_speech
+    granite_speech_plus hunyuan_vl hy_v4_vl hyperclovax_vision_v2 idefics2 idefics3 inkling2
+    inkling2_loop inkling_mm_model instructblip instructblipvideo internvl janus kimi_k25
+    kosmos-2 kosmos-2.5 lfm2_vl lfm3_vl lighton_ocr llama4 llava llava_next llava_next_video
+    llava_onevision minicpm_ocr minicpmv4_6 minicpmv4_7 minimax_m3_vl mistral3 mistral_large4
+    mllama molmo2 moss_transcribe_diarize muse_glimmer muse_spark musicflamingo musicgen
+    musicgen_melody nemo_speechlm nemotron_h_omni omniasr ovis2 paddleocr_vl paligemma
+    perception_lm pix2struct pp_chart2table pp_formulanet qianfan_ocr qwen2_5_omni
+    qwen2_5_omni_thinker qwen2_5_vl qwen2_audio qwen2_vl qwen3_5 qwen3_5_moe qwen3_asr
+    qwen3_omni_moe qwen3_omni_moe_thinker qwen3_vl qwen3_vl_moe shieldgemma2 smolvlm
+    speech-encoder-decoder t5gemma t5gemma2 vibevoice vibevoice_asr video_llama_3 video_llava
+    vipllava vision-encoder-decoder voxtral voxtral_realtime
+"""
+WRAPPERS = tuple(_WRAPPERS.split())
 
 
 def _refusal(cfg: EffectiveConfig) -> ConfigError:
@@ -217,5 +84,5 @@ def _refusal(cfg: EffectiveConfig) -> ConfigError:
         f"is {cfg.model_type!r}, and no rule here says what its layers keep. Fields found: "
         f"{', '.join(found) or 'none that a rule reads'}"
     )
-    remedy = f"Known are {', '.join(sorted([*FAMILIES, *WRAPPERS]))}"
+    remedy = "State the layout by hand"
     return ConfigError(cfg.source, cfg.prefix + "model_type", problem, remedy)

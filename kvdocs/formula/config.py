@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than the formula to run
@@ -21,27 +21,6 @@ if TYPE_CHECKING:
 
 DEFAULTS_FILE = os.path.join(os.path.dirname(__file__), "defaults.json")
 
-# The fields the rules in architectures.py read, under transformers' standard names.
-FIELDS = (
-    "num_hidden_layers",
-    "num_attention_heads",
-    "num_key_value_heads",
-    "head_dim",
-    "hidden_size",
-    "layer_types",
-    "sliding_window",
-    "use_sliding_window",
-    "max_window_layers",
-    "sliding_window_pattern",
-    "no_rope_layers",
-    "no_rope_layer_interval",
-    "use_bidirectional_attention",
-    "multi_query",
-    "new_decoder_architecture",
-    "num_kv_heads",
-    "kv_lora_rank",
-    "qk_rope_head_dim",
-)
 MOST_LAYERS = 10_000  # beyond any real model; a typo must not fill the memory
 
 
@@ -78,11 +57,34 @@ def parse_config(text: str, source: str) -> dict[str, object]:
 
 
 @cache
-def class_defaults() -> dict[str, Any]:
-    """``defaults.json``: per model_type the config class, its other names, its defaults."""
+def _defaults() -> str:
     with open(DEFAULTS_FILE, encoding="utf-8") as file:
-        found: dict[str, Any] = json.load(file)
-        return found
+        return file.read()
+
+
+@cache
+def class_entry(model_type: str) -> dict[str, Any]:
+    """What ``defaults.json`` says about a model_type: one line of the file, the rest unparsed.
+
+    ``class`` is the config class, ``names`` its own names for standard fields, ``defaults`` its
+    values for them. In a config with a part for the text decoder, ``text`` says where that is and
+    ``type`` its model_type, ``flat`` that its fields may also stand outside.
+
+    >>> class_entry("gpt2")["names"]["n_head"]
+    'num_attention_heads'
+    """
+    text, mark = _defaults(), f"\n{json.dumps(model_type)}: "
+    start = text.find(mark)
+    if start < 0:
+        return {}
+    line = text[start + len(mark) : text.index("\n", start + 1)]
+    entry: dict[str, Any] = json.loads(line.rstrip(","))
+    return entry
+
+
+def release() -> str:
+    """The release of transformers whose defaults these are."""
+    return str(json.loads(_defaults().partition("\n")[0] + "}}")["transformers"])
 
 
 @dataclass(frozen=True)
@@ -98,44 +100,35 @@ class EffectiveConfig:
 
     @classmethod
     def of(cls, config: Mapping[str, object], source: str) -> EffectiveConfig:
-        """The effective config of a published one, the nested ``text_config`` resolved.
+        """The effective config of a published one; a nested text decoder is resolved.
 
         Raises:
             ConfigError: ``model_type`` is missing or no text, ``text_config`` is no object.
         """
-        model_type = config.get("model_type")
-        if not isinstance(model_type, str) or not model_type:
-            problem = "is missing" if model_type is None else f"is {model_type!r}, not a name"
-            remedy = "The model_type says which code reads the config; take the whole file"
-            raise ConfigError(source, "model_type", problem, remedy)
-        entry = class_defaults()["classes"].get(model_type, {})
-        if "text_config" in entry:
-            return cls._nested(config, source, model_type, entry["text_config"])
-        return cls._flat(config, source, model_type, "")
-
-    @classmethod
-    def _nested(
-        cls, config: Mapping[str, object], source: str, outer: str, inner: str
-    ) -> EffectiveConfig:
-        text = config.get("text_config")
-        if text is None:
-            text = {}
-        if not isinstance(text, dict):
-            raise ConfigError(source, "text_config", f"is {_show(text)}, not an object")
-        model_type = text.get("model_type") or inner
-        if not isinstance(model_type, str):
-            raise ConfigError(source, "text_config.model_type", f"is {_show(model_type)}")
-        return cls._flat(text, source, model_type, "text_config.")
-
-    @classmethod
-    def _flat(
-        cls, config: Mapping[str, object], source: str, model_type: str, prefix: str
-    ) -> EffectiveConfig:
-        entry = class_defaults()["classes"].get(model_type, {})
+        prefix, defaults = "", None
+        model_type = _model_type(config, source, prefix)
+        entry = class_entry(model_type)
+        while "text" in entry:
+            part, inner = _text_part(config, entry["text"], source, prefix)
+            if part is not None:
+                config, prefix = part, inner
+            elif entry.get("flat"):
+                config = {name: config[name] for name in config if name != "model_type"}
+            else:
+                config, prefix, defaults = {}, inner, entry.get("defaults")
+            named = _model_type({"model_type": entry["type"]} | {**config}, source, prefix)
+            model_type = entry["type"] if entry.get("fixed") else named
+            entry = class_entry(model_type)
         names = entry.get("names", {})
         published = {names.get(key, key): value for key, value in config.items()}
+        values = entry.get("defaults", {})
         return cls(
-            source, model_type, published, entry.get("defaults", {}), prefix, entry.get("class", "")
+            source,
+            model_type,
+            published,
+            values | defaults if defaults else values,
+            prefix,
+            entry.get("class", ""),
         )
 
     def get(self, name: str) -> object:
@@ -146,7 +139,7 @@ class EffectiveConfig:
         """``config.json``, or the class and release whose default stands in."""
         if name in self.published:
             return "config.json"
-        return f"default of {self.class_name} (transformers {class_defaults()['transformers']})"
+        return f"default of {self.class_name} (transformers {release()})"
 
     def optional(self, name: str) -> int | None:
         """A positive whole number, or None where it is not set.
@@ -186,11 +179,94 @@ class EffectiveConfig:
             return bool(value)
         raise self.error(name, f"is {_show(value)}, not true or false")
 
+    def whole(self, name: str) -> int:
+        """A whole number, 0 or more.
+
+        Raises:
+            ConfigError: it is anything else, or not set.
+        """
+        value = self.get(name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise self.error(name, f"is {_show(value)}, not a whole number of 0 or more")
+        return value
+
+    def wholes(self, name: str) -> list[int] | None:
+        """A list of whole numbers, 0 or more, or None where it is not set.
+
+        Raises:
+            ConfigError: it is set to anything else.
+        """
+        value = self.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(type(x) is int and x >= 0 for x in value):
+            raise self.error(name, f"is {_show(value)}, not a list of whole numbers")
+        return value
+
+    def times(self, factor: str, size: str) -> int:
+        """``factor`` × ``size``, where the factor may be a decimal number such as 1.5.
+
+        Raises:
+            ConfigError: one is not set, or the product is no whole number of 1 or more.
+        """
+        value, length = self.get(factor), self.required(size)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+            raise self.error(factor, f"is {_show(value)}, not a positive number")
+        if not 1 <= value * length < 10**15:
+            raise self.error(factor, f"is {_show(value)}; times {size} it is out of range")
+        return int(value * length)
+
+    def part(self, name: str) -> EffectiveConfig:
+        """The object ``name`` of the config, empty where it is not set.
+
+        Raises:
+            ConfigError: it is set to anything but an object.
+        """
+        value = self.get(name)
+        if value is not None and not isinstance(value, dict):
+            raise self.error(name, f"is {_show(value)}, not an object")
+        return replace(self, published=value or {}, defaults={}, prefix=f"{self.prefix}{name}.")
+
+    def per_layer(self) -> dict[int, dict[str, object]]:
+        """What single layers have of their own: ``per_layer_config``, by layer index.
+
+        Raises:
+            ConfigError: it is not an object of objects under layer numbers.
+        """
+        value = self.get("per_layer_config")
+        if value is None:
+            return {}
+        if not isinstance(value, dict) or not all(isinstance(x, dict) for x in value.values()):
+            raise self.error("per_layer_config", "is not an object of objects, one per layer")
+        if wrong := [key for key in value if not str(key).isdecimal()]:
+            raise self.error("per_layer_config", f"has the key {wrong[0]!r}, not a layer's number")
+        return {int(key): own for key, own in value.items()}
+
+    def of_layer(self, index: int, own: Mapping[str, object]) -> EffectiveConfig:
+        """This config with what layer ``index`` has of its own."""
+        names = class_entry(self.model_type).get("names", {})
+        mine = {names.get(key, key): value for key, value in own.items()}
+        return replace(self, published=self.published | mine)
+
+    def at_most(self, layers: list[str], name: str) -> list[str]:
+        """``layers``, unless there are more than any real model has."""
+        if len(layers) > MOST_LAYERS:
+            raise self.error(name, f"names {len(layers):,} layers, more than {MOST_LAYERS:,}")
+        return layers
+
     def layers(self) -> int:
         """How many layers the decoder has."""
-        count = self.required("num_hidden_layers")
+        return self.count("num_hidden_layers")
+
+    def count(self, name: str) -> int:
+        """How many layers the field ``name`` counts.
+
+        Raises:
+            ConfigError: it is not set, no whole number, or more than any real model has.
+        """
+        count = self.required(name)
         if count > MOST_LAYERS:
-            raise self.error("num_hidden_layers", f"is {count:,}, more than {MOST_LAYERS:,}")
+            raise self.error(name, f"is {count:,}, more than {MOST_LAYERS:,}")
         return count
 
     def error(self, name: str, problem: str, remedy: str = "") -> ConfigError:
@@ -198,6 +274,29 @@ class EffectiveConfig:
         if name not in self.published and name in self.defaults:
             problem += f" ({self.origin(name)})"
         return ConfigError(self.source, self.prefix + name, problem, remedy)
+
+
+def _text_part(
+    config: Mapping[str, object], path: str, source: str, prefix: str
+) -> tuple[Mapping[str, object] | None, str]:
+    """The text decoder's part of a config, None where it is absent; and the prefix of its fields."""
+    part: Mapping[str, object] | None = config
+    for key in path.split("."):
+        prefix += key + "."
+        found = part.get(key) if part is not None else None
+        if found is not None and not isinstance(found, Mapping):
+            raise ConfigError(source, prefix[:-1], f"is {_show(found)}, not an object")
+        part = found
+    return part, prefix
+
+
+def _model_type(config: Mapping[str, object], source: str, prefix: str) -> str:
+    model_type = config.get("model_type")
+    if isinstance(model_type, str) and model_type:
+        return model_type
+    problem = "is missing" if model_type is None else f"is {_show(model_type)}, not a name"
+    remedy = "The model_type says which code reads the config; take the whole file"
+    raise ConfigError(source, prefix + "model_type", problem, remedy)
 
 
 def _show(value: object) -> str:

@@ -1,7 +1,9 @@
-"""What ONE layer keeps for ONE sequence.
+"""What ONE layer keeps for ONE sequence, where that grows with the tokens.
 
-In: sizes from the config. Out: elements and bytes for a number of tokens, and the product they
-come from as text. A layer that keeps something else is one more small class here.
+In: sizes from the config. Out: bytes for a number of tokens, and the product they come from as
+text. Index keys and layers that keep several things are in ``several.py``; states, encoder output
+and compressed entries, which grow otherwise, in ``constant.py`` and ``compressed.py``. A layer
+that keeps something else is one more small class.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ class Layer:
     kind = ""  # without an annotation these are the class's, not fields of a layer
     noun = "layer"
     window: int | None = None
+    needs_encoder = False  # whether the size depends on the length of an encoder's output
+    period = 1  # tokens after which the size has grown by a whole step
 
     @property
     def elements_per_token(self) -> int:
@@ -29,9 +33,26 @@ class Layer:
         """How many of ``tokens`` tokens the layer still holds."""
         return tokens if self.window is None else min(tokens, self.window)
 
-    def bytes(self, tokens: int, element_bytes: int) -> int:
-        """Bytes held after ``tokens`` tokens, at ``element_bytes`` bytes an element."""
+    def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
+        """Bytes held after ``tokens`` tokens, at ``element_bytes`` bytes an element.
+
+        ``encoder_tokens`` counts the encoder's output; only cross-attention keeps it.
+        """
         return self.elements_per_token * self.tokens_kept(tokens) * element_bytes
+
+    def product(self, count: int, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> str:
+        """``bytes`` of ``count`` such layers as a product in words and numbers."""
+        terms = self.terms(count)
+        if self.window is not None and tokens > self.window:
+            terms.append(f"{self.window:,} tokens (the {self.kind.split()[-1]})")
+        elif tokens != 1:
+            terms.append(f"{tokens:,} tokens")
+        return " × ".join([*terms, plural(element_bytes, "byte")])
+
+    @property
+    def parts(self) -> tuple[Layer, ...]:
+        """What the layer keeps, one by one; most keep one thing."""
+        return (self,)
 
 
 @dataclass(frozen=True)
@@ -55,6 +76,8 @@ class FullAttention(Layer):
         layers, heads = plural(count, self.noun), plural(self.kv_heads, "KV head")
         if self.k_dim == self.v_dim:
             return ["2 (K and V)", layers, heads, f"{self.k_dim} head_dim"]
+        if self.v_dim == 0:
+            return [layers, heads, f"{self.k_dim} head_dim of K that serves as V"]
         return [layers, heads, f"({self.k_dim} k_dim + {self.v_dim} v_dim)"]
 
 
@@ -69,6 +92,18 @@ class SlidingWindow(FullAttention):
     kind = "window"
     noun = "sliding layer"
     window: int
+
+
+@dataclass(frozen=True)
+class Chunk(SlidingWindow):
+    """K and V of one chunk at most: tokens attend within their own chunk only (Llama 4).
+
+    >>> Chunk(kv_heads=8, k_dim=128, v_dim=128, window=8192).bytes(10_000, element_bytes=2)
+    33554432
+    """
+
+    kind = "chunk"
+    noun = "chunked layer"
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ The general form is bytes(T) = sum over layers of what that layer keeps for T to
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from kvdocs.formula.layers import FullAttention, Layer, plural
+from kvdocs.formula.layers import FullAttention, Layer
 
 DTYPE_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "fp8_e4m3": 1, "fp8_e5m2": 1}
 DTYPE_SHORT = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp8": "fp8_e4m3"}
@@ -32,6 +33,10 @@ def dtype_name(text: str) -> str:
     return name
 
 
+class EncoderLengthMissing(ValueError):
+    """The size also depends on the length of the encoder's output, and none was given."""
+
+
 @dataclass(frozen=True)
 class CacheLayout:
     """What a model keeps for one sequence, layer by layer.
@@ -44,51 +49,77 @@ class CacheLayout:
     @property
     def kv_heads(self) -> int:
         """KV heads of the attention layers, the most where they differ; 0 without such layers."""
-        return max((x.kv_heads for x in self.layers if isinstance(x, FullAttention)), default=0)
+        return max((x.kv_heads for x in self._attention()), default=0)
 
     @property
     def head_dim(self) -> int:
         """Elements of one key, the most where they differ; 0 without attention layers."""
-        return max((x.k_dim for x in self.layers if isinstance(x, FullAttention)), default=0)
+        return max((x.k_dim for x in self._attention()), default=0)
+
+    @property
+    def longest_window(self) -> int:
+        """Tokens of the longest window or chunk; 0 without one."""
+        return max((layer.window or 0 for layer in self.layers), default=0)
+
+    @property
+    def needs_encoder(self) -> bool:
+        """Whether the size also depends on the length of an encoder's output."""
+        return any(part.needs_encoder for layer in self.layers for part in layer.parts)
 
     def groups(self) -> list[tuple[Layer, int]]:
-        """Equal layers counted together, in order of first appearance."""
-        return list(Counter(self.layers).items())
+        """What layers keep, equal things counted together, in order of first appearance."""
+        return list(Counter(part for layer in self.layers for part in layer.parts).items())
 
-    def bytes(self, tokens: int, dtype: str = DEFAULT_DTYPE) -> int:
+    def bytes(
+        self, tokens: int, dtype: str = DEFAULT_DTYPE, encoder_tokens: int | None = None
+    ) -> int:
         """Bytes one sequence of ``tokens`` tokens needs.
 
+        ``encoder_tokens`` is the length of the encoder's output, where the model has an encoder.
+
         Raises:
-            ValueError: ``tokens`` is negative or no whole number, or the dtype is unknown.
+            ValueError: a length is negative or no whole number, or the dtype is unknown.
+            EncoderLengthMissing: the layout needs ``encoder_tokens``, and there are none.
         """
         size = DTYPE_BYTES[dtype_name(dtype)]
-        tokens = _token_count(tokens)
-        return sum(count * layer.bytes(tokens, size) for layer, count in self.groups())
+        tokens, encoder_tokens = _token_count(tokens), self._encoder_tokens(encoder_tokens)
+        return sum(n * part.bytes(tokens, size, encoder_tokens) for part, n in self.groups())
 
-    def slope(self, tokens: int = 0, dtype: str = DEFAULT_DTYPE) -> int:
+    def slope(
+        self, tokens: int = 0, dtype: str = DEFAULT_DTYPE, encoder_tokens: int | None = None
+    ) -> int:
         """Bytes the next token adds to a sequence of ``tokens`` tokens."""
-        return self.bytes(tokens + 1, dtype) - self.bytes(tokens, dtype)
+        after = self.bytes(tokens + 1, dtype, encoder_tokens)
+        return after - self.bytes(tokens, dtype, encoder_tokens)
 
     def slope_past_windows(self, dtype: str = DEFAULT_DTYPE) -> int:
-        """Bytes a token adds once every window is full."""
-        return self.slope(max((layer.window or 0 for layer in self.layers), default=0), dtype)
+        """Bytes a token adds once every window is full.
 
-    def constant_bytes(self, dtype: str = DEFAULT_DTYPE) -> int:
-        """Bytes held before the first token: zero for attention layers."""
-        return self.bytes(0, dtype)
+        Layers that compress add in steps: there it is the average over whole steps, rounded down.
+        """
+        period = math.lcm(*(part.period for layer in self.layers for part in layer.parts))
+        start = -(-self.longest_window // period) * period + period
+        added = self.bytes(start + period, dtype, 0) - self.bytes(start, dtype, 0)
+        return added // period
+
+    def constant_bytes(self, dtype: str = DEFAULT_DTYPE, encoder_tokens: int | None = None) -> int:
+        """Bytes held before the first token: states and the encoder's output."""
+        return self.bytes(0, dtype, encoder_tokens)
 
     def without_sharing(self, query_heads: int) -> CacheLayout:
         """The counterfactual in which every one of ``query_heads`` heads has its own K and V.
 
         Raises:
-            ValueError: the layers have no KV heads to multiply (a latent cache).
+            ValueError: there are layers without KV heads to multiply (a latent, a state).
         """
         layers = [x for x in self.layers if isinstance(x, FullAttention)]
         if len(layers) < len(self.layers):
-            raise ValueError("a latent cache has no KV heads to give to every attention head")
+            raise ValueError("a latent or a state has no KV heads to give to every attention head")
         return CacheLayout(tuple(replace(layer, kv_heads=query_heads) for layer in layers))
 
-    def derivation(self, tokens: int = 1, dtype: str = DEFAULT_DTYPE) -> list[str]:
+    def derivation(
+        self, tokens: int = 1, dtype: str = DEFAULT_DTYPE, encoder_tokens: int | None = None
+    ) -> list[str]:
         """One line per group of layers, and their sum where there are several.
 
         >>> from kvdocs.formula.layers import FullAttention
@@ -96,15 +127,27 @@ class CacheLayout:
         2 (K and V) × 28 layers × 4 KV heads × 128 head_dim × 2 bytes = 57,344 bytes
         """
         size = DTYPE_BYTES[dtype_name(dtype)]
-        held = [count * layer.bytes(tokens, size) for layer, count in self.groups()]
+        lengths = tokens, size, self._encoder_tokens(encoder_tokens)
+        held = [count * part.bytes(*lengths) for part, count in self.groups()]
         lines = [
-            f"{_product(layer, count, tokens, size)} = {total:,} bytes"
-            for (layer, count), total in zip(self.groups(), held, strict=True)
+            f"{part.product(count, *lengths)} = {total:,} bytes"
+            for (part, count), total in zip(self.groups(), held, strict=True)
         ]
         if len(held) > 1:
             parts = " + ".join(f"{total:,}" for total in held)
             lines.append(f"{parts} = {sum(held):,} bytes")
         return lines
+
+    def _attention(self) -> list[FullAttention]:
+        parts = (part for layer in self.layers for part in layer.parts)
+        return [part for part in parts if isinstance(part, FullAttention)]
+
+    def _encoder_tokens(self, given: int | None) -> int:
+        if given is None and self.needs_encoder:
+            raise EncoderLengthMissing(
+                "its decoder also keeps K and V of the encoder's output; give its length"
+            )
+        return _token_count(given or 0)
 
 
 def crossover(weights_bytes: int, conversation_bytes: int) -> int:
@@ -119,19 +162,6 @@ def crossover(weights_bytes: int, conversation_bytes: int) -> int:
     if weights_bytes <= 0 or conversation_bytes <= 0:
         raise ValueError("weights and conversation must both take at least one byte")
     return weights_bytes // conversation_bytes + 1
-
-
-def _product(layer: Layer, count: int, tokens: int, element_bytes: int) -> str:
-    terms = layer.terms(count)
-    if tokens != 1:
-        terms.append(_kept(layer, tokens))
-    return " × ".join([*terms, plural(element_bytes, "byte")])
-
-
-def _kept(layer: Layer, tokens: int) -> str:
-    if layer.window is not None and tokens > layer.window:
-        return f"{layer.window:,} tokens (the window)"
-    return f"{tokens:,} tokens"
 
 
 def _token_count(tokens: int) -> int:

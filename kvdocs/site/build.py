@@ -44,7 +44,8 @@ def main() -> int:
 
 def problems(site: Path, docs: Path) -> list[str]:
     """What is wrong with a built site: pages missing, blocks not run, loads from other hosts."""
-    expected = [path.relative_to(docs).with_suffix(".html") for path in pages([docs])]
+    sources = [*pages([docs]), *sorted(docs.rglob("*.ipynb"))]
+    expected = [path.relative_to(docs).with_suffix(".html") for path in sources]
     found = [f"{page} was not built" for page in expected if not (site / page).is_file()]
     for path in sorted([*site.rglob("*.html"), *site.rglob("*.css")]):
         text = path.read_text(encoding="utf-8")

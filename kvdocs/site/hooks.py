@@ -16,7 +16,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from kvdocs.site import fences, numbers, popover, tables
+from kvdocs.site import fences, notebooks, numbers, popover, tables
 from kvdocs.site.pages import pages
 from kvdocs.site.scope import scope, site_catalogue
 
@@ -26,6 +26,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     newest = max(model.source.retrieved or "1970-01-01" for model in site_catalogue().models)
     moment = datetime.fromisoformat(newest).replace(tzinfo=UTC)
     os.environ.setdefault("SOURCE_DATE_EPOCH", str(int(moment.timestamp())))
+    notebooks.use_templates()
     return config
 
 
@@ -51,7 +52,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turn the links behind stated numbers into numbers with their explanation."""
+    """Turn the links behind stated numbers into numbers with their explanation; fit notebooks."""
     path = _relative(Path(page.file.abs_src_path or page.file.src_path))
 
     def lookup(kind: str, text: str, expression: str) -> numbers.Checked:
@@ -59,6 +60,8 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
     if "exec=" in html:
         raise PluginError(f"{path}: an executed block did not run; check its options")
+    if path.suffix == ".ipynb":
+        return notebooks.page(html, page.file.src_uri, config.extra["repository"])
     try:
         return popover.render(html, lookup)
     except ValueError as error:
@@ -77,7 +80,7 @@ def _relative(path: Path) -> Path:
 def _record(config: MkDocsConfig) -> dict[str, object]:
     sources = _sources(config)
     return {
-        "pages": len(sources),
+        "pages": len(sources) + len(list(Path(config.docs_dir).rglob("*.ipynb"))),
         "blocks_run": sum(fences.count(path.read_text(encoding="utf-8")) for path in sources),
         "numbers_checked": sum(len(numbers.find(path)) for path in sources),
         "models": len(site_catalogue().models),

@@ -21,8 +21,8 @@ from pathlib import Path
 from kvdocs.literal import Literal
 from kvdocs.site import fences
 from kvdocs.site.expressions import Answer, Scope, cited, evaluate, measured
-from kvdocs.site.pages import code, line_of, pages, prose
-from kvdocs.units import BYTE_UNITS
+from kvdocs.site.lint import bare
+from kvdocs.site.pages import code, line_of, pages
 
 KINDS = {
     "kv": "Computed",
@@ -39,16 +39,6 @@ REASON_LENGTH = 12  # characters; "because" is no reason
 _SCHEMES = "|".join(KINDS)
 _LINK = re.compile(rf'\[(?P<text>[^\[\]]+)\]\((?P<kind>{_SCHEMES}):\s+"(?P<expression>[^"]*)"\)')
 _ALMOST = re.compile(rf"\]\((?:{_SCHEMES}):")
-# Numbers that are part of a name, a date or a list marker rather than a quantity.
-_NAMED = re.compile(
-    r"\d{4}-\d\d-\d\d|\b(?:RTX|Gemma|Olmo|Qwen|Python|arXiv)[  ]\d[\d.]*|^\s*\d+\.(?=\s)|\[\^\d+\]",
-    re.MULTILINE,
-)
-_BARE = re.compile(r"(?<![\w.\-/#])\d[\d,]*(?:\.\d+)*(?P<suffix>[^\W\d_]*[%×]?)(?!\w)(?!-bit)")
-# "7B" is a size class, so a B without a space is no unit.
-_ATTACHED = {*BYTE_UNITS} - {"B"}
-_SUFFIXES = {"", "%", "×", "x", "k", "K", "M", "G", *_ATTACHED}
-_UNIT_AFTER = re.compile(rf"(?<![\w.])\d[\d,.]*[  -]?(?:{'|'.join(sorted(_ATTACHED))})\b")
 
 
 @dataclass(frozen=True)
@@ -135,14 +125,7 @@ def lint(path: Path, text: str) -> list[Problem]:
         for m in _ALMOST.finditer(stated)
     ]
     left = _LINK.sub(lambda m: " " * len(m[0]), text)
-    words = _NAMED.sub(lambda m: " " * len(m[0]), prose(left))
-    for match in _BARE.finditer(words):
-        if match["suffix"] in _SUFFIXES:
-            found.append(_bare(path, text, match.start(), words))
-    for start, snippet in code(text):
-        for match in _UNIT_AFTER.finditer(snippet):
-            found.append(_bare(path, text, start + match.start(), text))
-    return found
+    return found + [_bare(path, text, position) for position in bare(left)]
 
 
 def fix(path: Path, scope: Scope) -> list[Checked]:
@@ -196,8 +179,8 @@ def _answer(stated: Stated, scope: Scope) -> tuple[Answer, str]:
     return answer, Literal.parse(stated.text).rewrite(answer.value)
 
 
-def _bare(path: Path, text: str, position: int, source: str) -> Problem:
-    excerpt = source[position : position + 24].split("\n")[0].strip()
+def _bare(path: Path, text: str, position: int) -> Problem:
+    excerpt = text[position : position + 24].split("\n")[0].strip()
     what = f'the number "{excerpt}…" stands alone; state it as a link, such as '
     return Problem(path, line_of(text, position), what + '[56 KiB](kv: "qwen2_5_7b.slope()")')
 

@@ -22,7 +22,7 @@ _NOT_PROSE = re.compile(
     | &\#?\w+;                              # entities
     | \{:?[ ]?[.\#][^}\n]*\}                # attribute lists
     | (?<=\])\([^()\s]*(?:\s+"[^"]*")?\)    # link targets
-    | ^[ ]*\[[^\]]+\]:[ ].*$                # link definitions
+    | ^[ ]*\[[^\]]+\]:[ ]<?(?:https?:|[#/.]|[\w/-]+\.(?:md|html)).*$  # link definitions
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )

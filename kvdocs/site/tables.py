@@ -138,7 +138,7 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
 
 def models_html(rows: list[dict[str, Any]]) -> str:
     """The sortable, filterable table of all models; complete without a script."""
-    return _table(
+    return sortable(
         "models", _MODEL_HEAD, [_model_cells(row, number) for number, row in enumerate(rows)]
     )
 
@@ -146,7 +146,7 @@ def models_html(rows: list[dict[str, Any]]) -> str:
 def ledger_html(checked: Iterable[Checked]) -> str:
     """Every number the site stands by as a row of a sortable, filterable table."""
     kept = [one for one in checked if one.stated.kind != "withdrawn"]
-    return _table("numbers", _LEDGER_HEAD, [_ledger_cells(one) for one in kept])
+    return sortable("numbers", _LEDGER_HEAD, [_ledger_cells(one) for one in kept])
 
 
 # Title, how the column sorts, further attributes of the header.
@@ -182,15 +182,15 @@ def _model_cells(row: dict[str, Any], number: int) -> list[str]:
     config += [("how", "Only part of the file is known")] if not row["config_complete"] else []
     return [
         f'<th scope="row">{escape(row["model"])}</th>',
-        _cell(scheme + slides, scheme),
+        cell(scheme + slides, scheme),
         *(_count(row[key]) for key in ("layers", "kv_heads", "head_dim")),
         _size(row["bytes_per_token"]),
         _size(row["bytes_per_token_past_window"]),
         _size(row["bytes_at_4096_tokens"]),
         _weights(row, number),
         _count(row["crossover_at_4096_tokens"]),
-        _cell(row["known_by"], row["known_by"]),
-        _cell(button(f"config-{number}", row["config_source"], "cited", config)),
+        cell(row["known_by"], row["known_by"]),
+        cell(button(f"config-{number}", row["config_source"], "cited", config)),
     ]
 
 
@@ -202,15 +202,19 @@ def _ledger_cells(one: Checked) -> list[str]:
     behind = escape(how[0]) if in_words else f"<code>{escape(stated.expression)}</code>"
     return [
         f'<th scope="row"><a href="{page}.html">{page}</a></th>',
-        _cell(escape(stated.text), stated.text),
-        _cell(KINDS[stated.kind].lower(), KINDS[stated.kind].lower()),
-        _cell(behind),
-        _cell(escape(exact_value(one))),
-        _cell("<br>".join(escape(source) for source in sources)),
+        cell(escape(stated.text), stated.text),
+        cell(KINDS[stated.kind].lower(), KINDS[stated.kind].lower()),
+        cell(behind),
+        cell(escape(exact_value(one))),
+        cell("<br>".join(escape(source) for source in sources)),
     ]
 
 
-def _table(name: str, head: Sequence[tuple[str, str, str]], rows: Iterable[list[str]]) -> str:
+def sortable(name: str, head: Sequence[tuple[str, str, str]], rows: Iterable[list[str]]) -> str:
+    """A sortable, filterable table of ``name``, e.g. models; rows are lists of cells in HTML.
+
+    ``head`` holds per column its title, ``text`` or ``number``, and further attributes.
+    """
     titles = "".join(
         f'<th scope="col" data-sort="{sort}"{extra}>{title}</th>' for title, sort, extra in head
     )
@@ -221,7 +225,8 @@ def _table(name: str, head: Sequence[tuple[str, str, str]], rows: Iterable[list[
     )
 
 
-def _cell(content: str, value: str | None = None) -> str:
+def cell(content: str, value: str | None = None) -> str:
+    """A cell of such a table; ``value`` is what it sorts and filters by."""
     attribute = "" if value is None else f' data-value="{escape(value)}"'
     return f"<td{attribute}>{content}</td>"
 

@@ -6,6 +6,7 @@ from kvdocs.evidence.caches import build_decoder, cache_after_each_step, held
 from kvdocs.evidence.measure import kept_by_transformers, measure
 from kvdocs.formula import architectures, layout_of
 from kvdocs.formula.layers import FullAttention, SlidingWindow
+from tests.evidence.exact import assert_exact
 from tests.evidence.tiny import FAMILIES
 from tests.installed import missing_architecture, no_latent
 
@@ -23,7 +24,7 @@ def config_of(family: str) -> dict:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_layer_is_exact_after_every_step(family, prompt, dtype):
     found = measure(config_of(family), family, prompt + 6, "cpu", dtype, decoded=6)
-    assert found.differences() == []
+    assert_exact(found)
     assert [step.tokens for step in found.steps] == list(range(prompt, prompt + 7))
     assert found.held == layout_of(FAMILIES[family][0]).bytes(prompt + 6, dtype)
 

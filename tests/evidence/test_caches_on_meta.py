@@ -5,10 +5,10 @@ No weights and no memory: the meta device. Equality is exact and per layer.
 
 import pytest
 
-from kvdocs.evidence import records
+from kvdocs.evidence import known, records
 from kvdocs.evidence.measure import Measurement, measure
 from kvdocs.formula import architectures
-from kvdocs.formula.layers import FullAttention, Latent
+from tests.evidence.exact import assert_exact
 from tests.installed import missing_architecture, no_meta
 
 MODELS = {model.id: model for model in records.models_with_a_rule()}
@@ -21,16 +21,11 @@ def measured(model, tokens: int) -> Measurement:
     return measure(model.config, model.id, tokens, "meta")
 
 
-def assert_exact(found: Measurement) -> None:
-    if not found.equal:
-        raise AssertionError("\n".join(found.differences()))
-
-
 @pytest.mark.parametrize("model_id", MODELS)
 def test_cache_is_what_the_formula_says_in_every_layer(model_id):
     model = MODELS[model_id]
     layers = model.layout.layers
-    recorded = next(m for m in records.caches()["models"] if m["id"] == model_id)
+    recorded = next(m for m in known.caches()["models"] if m["id"] == model_id)
     for tokens, row in zip(records.lengths(model), recorded["lengths"], strict=True):
         found = measured(model, tokens)
         assert_exact(found)
@@ -47,47 +42,8 @@ def test_the_last_length_passes_every_window():
 
 
 def test_every_rule_is_held_against_a_published_model():
-    of_models = {kind for entry in records.caches()["models"] for kind in entry["model_types"]}
+    of_models = {kind for entry in known.caches()["models"] for kind in entry["model_types"]}
     assert set(architectures.FAMILIES) <= of_models
-
-
-# The tests of the tests: break one thing in the formula, and the check above must say where.
-
-
-def without_the_factor_2(cfg):
-    return [FullAttention(x.kv_heads, x.k_dim, 0) for x in architectures.late_windows(cfg)]
-
-
-def with_attention_heads(cfg):
-    heads = cfg.required("num_attention_heads")
-    return [FullAttention(heads, x.k_dim, x.v_dim) for x in architectures.late_windows(cfg)]
-
-
-def with_the_latent_twice(cfg):
-    return [Latent(2 * x.kv_lora_rank, 2 * x.rope_dim) for x in architectures.latent(cfg)]
-
-
-def without_windows(cfg):
-    layers = architectures.every_nth_full(2)(cfg)
-    return [FullAttention(x.kv_heads, x.k_dim, x.v_dim) for x in layers]
-
-
-@pytest.mark.parametrize(
-    ("broken", "model_id", "wrong_layers"),
-    [
-        (without_the_factor_2, "Qwen/Qwen2.5-7B-Instruct", range(28)),
-        (with_attention_heads, "Qwen/Qwen2.5-7B-Instruct", range(28)),
-        (with_the_latent_twice, "deepseek-ai/DeepSeek-V3", range(61)),
-        (without_windows, "openai/gpt-oss-20b", range(0, 24, 2)),
-    ],
-)
-def test_a_broken_formula_is_found_and_named(monkeypatch, broken, model_id, wrong_layers):
-    model = MODELS[model_id]
-    monkeypatch.setitem(architectures.FAMILIES, model.config["model_type"], broken)
-    with pytest.raises(AssertionError) as caught:
-        assert_exact(measured(model, 4096))
-    named = {line.partition(" (")[0] for line in str(caught.value).splitlines()}
-    assert named == {f"{model_id}: layer {index}" for index in wrong_layers}
 
 
 def test_a_wrong_number_of_layers_is_named(monkeypatch):

@@ -3,10 +3,11 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from kvdocs.evidence import records
+from kvdocs.evidence import known, records
 from kvdocs.facts import snapshot
 from tests.installed import no_meta
 
@@ -46,19 +47,19 @@ def record(tmp_path):
 def test_known_by_is_measured_only_where_the_record_is_exact(
     record, model_type, model_id, expected
 ):
-    assert records.known_by(model_type, model_id, record) == expected
+    assert known.known_by(model_type, model_id, record) == expected
 
 
 def test_every_snapshot_model_with_a_rule_is_in_the_record_and_exact():
-    recorded = records.caches()["models"]
+    recorded = known.caches()["models"]
     assert [m["id"] for m in recorded] == [m.id for m in records.models_with_a_rule()]
     assert len(recorded) == 50
     for model in records.models_with_a_rule():
-        assert records.known_by(model.config["model_type"], model.id) == "measured", model.id
+        assert known.known_by(model.config["model_type"], model.id) == "measured", model.id
 
 
 def test_the_record_says_when_and_with_what_it_was_made():
-    record = records.caches()
+    record = known.caches()
     assert {"what", "date", "torch", "transformers", "python", "system"} <= set(record)
     assert (record["device"], record["dtype"]) == ("meta", "bfloat16")
     by_id = {entry["id"]: entry for entry in record["models"]}
@@ -74,7 +75,7 @@ def test_the_record_says_when_and_with_what_it_was_made():
 
 def test_reading_takes_the_standard_library_only():
     code = (
-        "import sys; from kvdocs.evidence.records import known_by; known_by('qwen2', 'x');"
+        "import sys; from kvdocs.evidence.known import known_by; known_by('qwen2', 'x');"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -97,13 +98,13 @@ def test_update_writes_what_check_then_accepts(tmp_path):
     records.update(path)
     assert records.check(path) == []
     written = json.loads(path.read_text())
-    assert written["models"] == [m for m in records.caches()["models"] if m["id"] == SMALL]
+    assert written["models"] == [m for m in known.caches()["models"] if m["id"] == SMALL]
 
 
 @pytest.mark.usefixtures("one_model")
 def test_check_names_the_line_that_differs(tmp_path):
     path = tmp_path / "caches.json"
-    path.write_text(records.CACHES_FILE.read_text().replace("50331648", "50331649"))
+    path.write_text(Path(known.CACHES_FILE).read_text().replace("50331648", "50331649"))
     changes = records.check(path)
     assert '-     "held": 50331649,' in changes
     assert '+     "held": 50331648,' in changes

@@ -2,8 +2,9 @@
 
 import pytest
 
-from kvdocs.evidence import records
+from kvdocs.evidence import known, records
 from kvdocs.evidence.caches import parameter_bytes
+from kvdocs.evidence.weights import FEWER_BITS, MORE
 from tests.installed import missing_architecture
 
 WEIGHED = {model.id: model for model in records.models_with_a_rule() if model.weights}
@@ -42,27 +43,6 @@ EQUAL = [
     "Qwen/Qwen3-8B",
     "Qwen/Qwen3-Coder-480B-A35B-Instruct",
 ]
-# Published with these bytes more than 2 a parameter, for a reason that accounts for each of them.
-MORE = {
-    "Qwen/Qwen3-0.6B": ("lm_head beside the embedding it is tied to", 151_936 * 1024 * 2),
-    "Qwen/Qwen3-1.7B": ("lm_head beside the embedding it is tied to", 151_936 * 2048 * 2),
-    "tiiuae/falcon-7b": ("lm_head beside the embedding it is tied to", 65_024 * 4544 * 2),
-    "tiiuae/falcon-7b-instruct": ("lm_head beside the embedding", 65_024 * 4544 * 2),
-    "meta-llama/Llama-2-7b-hf": ("a rotary buffer of 64 32-bit numbers a layer", 32 * 64 * 4),
-    "google/gemma-2-9b": ("32-bit weights", 9_241_705_984 * 2),
-    "openai-community/gpt2": (
-        "32-bit weights, and a 32-bit mask of 1024 x 1024 a layer",
-        124_439_808 * 2 + 12 * 1024 * 1024 * 4,
-    ),
-}
-# Published in fewer bits a parameter: 2 bytes each says nothing about them.
-FEWER_BITS = {
-    "deepseek-ai/DeepSeek-R1": "8 bits, with a draft layer",
-    "deepseek-ai/DeepSeek-V3": "8 bits, with a draft layer",
-    "MiniMaxAI/MiniMax-M2": "8 bits",
-    "openai/gpt-oss-120b": "4 bits",
-    "openai/gpt-oss-20b": "4 bits",
-}
 
 
 def counted(model_id: str) -> int:
@@ -79,8 +59,7 @@ def test_parameters_times_2_are_the_published_weights(model_id):
 
 @pytest.mark.parametrize("model_id", MORE)
 def test_every_further_byte_is_accounted_for(model_id):
-    _, more = MORE[model_id]
-    assert counted(model_id) + more == WEIGHED[model_id].weights.bytes
+    assert counted(model_id) + MORE[model_id].bytes == WEIGHED[model_id].weights.bytes
 
 
 @pytest.mark.parametrize("model_id", FEWER_BITS)
@@ -94,7 +73,7 @@ def test_every_model_with_published_weights_is_listed_once():
 
 
 def test_the_record_has_the_same_figures():
-    recorded = {entry["id"]: entry for entry in records.caches()["models"]}
+    recorded = {entry["id"]: entry for entry in known.caches()["models"]}
     for model_id, model in WEIGHED.items():
         assert recorded[model_id]["weights"] == model.weights.bytes
     assert all(recorded[i]["parameters"] == recorded[i]["weights"] for i in EQUAL)

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 
 from kvdocs.evidence.caches import versions
-from kvdocs.evidence.records import CACHES_FILE
+from kvdocs.evidence.known import FOLDER
 
-GPU_FILE = CACHES_FILE.with_name("gpu.json")
+GPU_FILE = Path(FOLDER) / "gpu.json"
 EXPERIMENTS = ("caches", "peak", "fp8")
 
 

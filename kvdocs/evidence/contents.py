@@ -1,0 +1,102 @@
+"""What a cache holds, whatever its class: a list of layers, each a list of tensors.
+
+In: what a model returned and the model itself. Out: the decoder's layers, the layers over the
+encoder's output, and what belongs to no layer. Scalars are counters and are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kvdocs.evidence.caches import tensors
+
+# Under which names models return what they keep, newest first.
+NAMES = ("cache", "past_key_values", "cache_params", "state", "mems", "past_buckets_states")
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Bytes that tensors show: per layer, per layer over the encoder's output, and outside."""
+
+    kind: str
+    own: tuple[int, ...]
+    cross: tuple[int, ...]
+    outside: int
+    classes: tuple[str, ...]
+    windows: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        """All bytes held."""
+        return sum(self.own) + sum(self.cross) + self.outside
+
+
+def returned(out: Mapping[str, Any]) -> tuple[str, Any] | None:
+    """The name and the object in which a model returned what it keeps."""
+    for name in NAMES:
+        if out.get(name) is not None:
+            return name, out[name]
+    return None
+
+
+def contents(kept: Any, layers: int) -> Contents:
+    """What an object returned by a model holds; ``layers`` is the model's layer count."""
+    kind = type(kept).__name__
+    if hasattr(kept, "self_attention_cache"):
+        own, cross = kept.self_attention_cache, kept.cross_attention_cache
+        outside = _outside(own) + _outside(cross)
+        return _contents(kind, own.layers, cross.layers, outside)
+    if hasattr(kept, "layers"):
+        return _contents(kind, kept.layers, [], _outside(kept))
+    if isinstance(kept, (list, tuple)) and len(kept) == layers:
+        return Contents(kind, tuple(shown([item]) for item in kept), (), 0, (kind,), ())
+    return Contents(kind, (), (), shown([kept]), (kind,), ())
+
+
+def in_modules(model: Any) -> list[Any]:
+    """Tensors that modules keep as plain attributes, neither parameters nor buffers."""
+    registered = {"_parameters", "_buffers", "_modules"}
+    attributes = [
+        value
+        for module in model.modules()
+        for name, value in vars(module).items()
+        if name not in registered
+    ]
+    return [tensor for tensor in tensors(attributes) if tensor.dim()]
+
+
+def shown(values: Iterable[Any]) -> int:
+    """Bytes that the tensors in ``values`` show, objects opened, scalars left out.
+
+    A tensor under two names counts once: DeepSeek V4's keys are its values.
+    """
+    found = [tensor for value in values for tensor in tensors(_opened(value)) if tensor.dim()]
+    once = {id(tensor): tensor for tensor in found}.values()
+    return sum(tensor.numel() * tensor.element_size() for tensor in once)
+
+
+def _contents(kind: str, own: list[Any], cross: list[Any], outside: int) -> Contents:
+    classes = dict.fromkeys(type(layer).__name__ for layer in [*own, *cross])
+    windows = {int(x.sliding_window) for x in own if getattr(x, "sliding_window", None)}
+    return Contents(
+        kind,
+        tuple(shown([layer]) for layer in own),
+        tuple(shown([layer]) for layer in cross),
+        outside,
+        tuple(classes),
+        tuple(sorted(windows)),
+    )
+
+
+def _outside(cache: Any) -> int:
+    return shown(value for name, value in vars(cache).items() if name != "layers")
+
+
+def _opened(value: Any) -> Any:
+    if isinstance(value, (Mapping, list, tuple)) or not hasattr(value, "__dict__"):
+        return value
+    if hasattr(value, "dim"):
+        return value
+    return vars(value)

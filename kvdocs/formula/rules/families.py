@@ -1,0 +1,335 @@
+"""One family each: what no other model does.
+
+In: an effective config. Out: layers. Sources are the modelling and cache classes of transformers
+5.24.0, named at each function.
+"""
+
+from __future__ import annotations
+
+from kvdocs.formula.compressed import Compressed
+from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.constant import State
+from kvdocs.formula.layers import FullAttention, Latent, Layer, SlidingWindow
+from kvdocs.formula.rules.attention import every_head
+from kvdocs.formula.rules.keeps import full, heads_and_dim, latent, window
+from kvdocs.formula.rules.latents import index_of_its_own
+from kvdocs.formula.rules.states import kimi_delta
+from kvdocs.formula.rules.types import (
+    FULL,
+    HYBRID,
+    HYBRID_SLIDING,
+    INDEXED,
+    LINEAR,
+    SLIDING,
+    Rule,
+    by_type,
+    every,
+    every_nth,
+    first_of_n,
+    named,
+    where,
+)
+from kvdocs.formula.several import IndexKeys, LatentWindow, Several
+
+HCA, CSA = "heavily_compressed_attention", "compressed_sparse_attention"
+
+
+# DeepSeek V4: K serves as V, a window of it, and beside it one entry for several tokens.
+
+
+def v4_types(cfg: EffectiveConfig, count: int) -> list[str]:
+    """``compress_ratios``: 0 slides, 4 and 128 compress; DeepseekV4Config."""
+    ratios = cfg.wholes("compress_ratios")
+    if ratios is None:
+        rest = [CSA if i % 2 else HCA for i in range(max(count - 2, 0))]
+        return ([HCA, HCA, *rest])[:count]
+    kinds = {0: SLIDING, 4: CSA, 128: HCA}
+    if len(ratios) < count or not set(ratios) <= set(kinds):
+        raise cfg.error("compress_ratios", f"does not say 0, 4 or 128 for each of {count} layers")
+    return [kinds[ratio] for ratio in ratios[:count]]
+
+
+def v4_window(cfg: EffectiveConfig) -> SlidingWindow:
+    """One head; a plain sliding layer keeps keys and values apart, though they are equal."""
+    dim = cfg.required("head_dim")
+    return SlidingWindow(1, dim, dim, cfg.required("sliding_window"))
+
+
+def v4_shared_window(cfg: EffectiveConfig) -> SlidingWindow:
+    """One head whose keys are also its values, kept once; DeepseekV4HCACache."""
+    return SlidingWindow(1, cfg.required("head_dim"), 0, cfg.required("sliding_window"))
+
+
+def v4_heavily(cfg: EffectiveConfig) -> Layer:
+    """The window and, for every 128 tokens, one entry; the waiting ones with their gates."""
+    dim = cfg.required("head_dim")
+    return Several((v4_shared_window(cfg), Compressed(_rate(cfg, HCA, 128), dim, 2 * dim)))
+
+
+def v4_sparse(cfg: EffectiveConfig) -> Layer:
+    """The window and, for every 4 tokens, an entry and an index key, from overlapping windows."""
+    both = cfg.required("head_dim") + cfg.required("index_head_dim")
+    rate = _rate(cfg, CSA, 4)
+    return Several((v4_shared_window(cfg), Compressed(rate, both, 4 * both, rate * both)))
+
+
+def _rate(cfg: EffectiveConfig, kind: str, default: int) -> int:
+    older = "compress_rate_hca" if kind == HCA else "compress_rate_csa"
+    rate = cfg.part("compress_rates").optional(kind)
+    return cfg.optional(older) or rate or default
+
+
+# Sparse attention with index keys.
+
+
+def minimax_sparse(cfg: EffectiveConfig) -> Layer:
+    """K and V, and one index key; MiniMaxM3VLSparseCacheLayer."""
+    own = cfg.part("sparse_attention_config").optional("sparse_index_dim")
+    return Several((full(cfg), IndexKeys(own or cfg.required("index_head_dim"))))
+
+
+def minimax_m3_types(cfg: EffectiveConfig, count: int) -> list[str]:
+    """``sparse_attention_freq`` marks the sparse layers with 1; none where it is not set."""
+    marks = cfg.part("sparse_attention_config").wholes("sparse_attention_freq")
+    if marks is None:
+        return [FULL] * count
+    if len(marks) != count:
+        name = "sparse_attention_config.sparse_attention_freq"
+        raise cfg.error(name, f"does not mark each of {count} layers")
+    return ["minimax_m3_sparse" if mark else FULL for mark in marks]
+
+
+def glm5_next(cfg: EffectiveConfig) -> list[Layer]:
+    """Kimi's delta rule, and every fourth layer a latent; Glm5NextTextIndexer.
+
+    Its index keeps key, gate score and one element that marks valid tokens: 2 × 128 + 1.
+    """
+    types = named(lambda _, count: [LINEAR if i % 4 != 3 else INDEXED for i in range(count)])(cfg)
+    own = index_of_its_own(cfg, len(types))
+    delta, plain = kimi_delta(cfg), latent(cfg)
+    indexed = Several((plain, IndexKeys(2 * cfg.required("index_head_dim") + 1)))
+    known = {LINEAR, INDEXED, FULL}
+    if unknown := [i for i, name in enumerate(types) if name not in known]:
+        raise cfg.error("layer_types", f"names {types[unknown[0]]!r} for layer {unknown[0]}")
+    return [
+        delta if name == LINEAR else indexed if own[i] else plain for i, name in enumerate(types)
+    ]
+
+
+def mistral_large4(cfg: EffectiveConfig) -> list[Layer]:
+    """Latents with an index; every fourth layer has no rotary key; MistralLarge4Attention."""
+    count = cfg.layers()
+    if cfg.wholes("kv_source_layers") not in (None, list(range(count))):
+        raise cfg.error("kv_source_layers", "shares latents between layers; no rule covers that")
+    rope = cfg.wholes("no_rope_layers")
+    interval = cfg.optional("no_rope_layer_interval") or 4
+    rope = rope or [int((i + 1) % interval != 0) for i in range(count)]
+    if len(rope) != count:
+        raise cfg.error("no_rope_layers", f"does not have one entry for each of {count} layers")
+    rank, dim = cfg.required("kv_lora_rank"), cfg.required("qk_rope_head_dim")
+    latents, index = (Latent(rank, 0), Latent(rank, dim)), IndexKeys(cfg.required("index_head_dim"))
+    layers: list[Layer] = []
+    for i, own in enumerate(index_of_its_own(cfg, count)):
+        layer = latents[bool(rope[i])]
+        layers.append(Several((layer, index)) if own else layer)
+    return layers
+
+
+def dots3_indexed(cfg: EffectiveConfig) -> Layer:
+    """A latent, and index keys in float32; Dots3NoteIndexer."""
+    return Several((latent(cfg), IndexKeys(cfg.required("index_head_dim"), float32=True)))
+
+
+def dots3_window(cfg: EffectiveConfig) -> Layer:
+    """A window of a wider latent; Dots3NoteTextConfig."""
+    if cfg.get("per_layer_config") is None:
+        rank = cfg.optional("swa_kv_lora_rank") or 1024
+        nope = cfg.optional("swa_qk_nope_head_dim") or 192
+        dim = cfg.optional("swa_qk_rope_head_dim") or (cfg.optional("swa_head_dim") or 256) - nope
+    else:
+        rank, dim = cfg.required("kv_lora_rank"), cfg.required("qk_rope_head_dim")
+    length = cfg.optional("sliding_window") or cfg.optional("sliding_window_size") or 512
+    return LatentWindow(rank, dim, length)
+
+
+# Layers that run several times in one pass, with a cache for each time.
+
+
+def hrm(cfg: EffectiveConfig) -> list[Layer]:
+    """A stack run ``H_cycles × (L_cycles + 1)`` times; HrmTextConfig.
+
+    A config that names ``num_layers_per_stack`` has the runs in ``num_hidden_layers`` already.
+    """
+    heads, dim = cfg.required("num_attention_heads"), cfg.required("head_dim")
+    runs = cfg.required("H_cycles") * (cfg.whole("L_cycles") + 1)
+    count = cfg.layers() * (1 if cfg.get("num_layers_per_stack") else runs)
+    cfg.at_most([""] * min(count, 10**6), "num_hidden_layers")
+    return [FullAttention(heads, dim, dim)] * count
+
+
+def dory(cfg: EffectiveConfig) -> list[Layer]:
+    """The layers between input and output layers run ``n_recurrent_loops`` times; DoryModel."""
+    layers = by_type(every_nth(4), full_attention=full, sliding_attention=window)(cfg)
+    first = cfg.whole("n_input_layers")
+    number = cfg.optional("n_recurrent_layers")
+    if number is None:
+        number = max(0, len(layers) - first - cfg.whole("n_output_layers"))
+    if cfg.get("recurrent_kv_cache_mode") == "last_loop":
+        return layers
+    return layers + layers[first : first + number] * _repeats(cfg, "n_recurrent_loops")
+
+
+def inkling_loop(cfg: EffectiveConfig) -> list[Layer]:
+    """Layers of the loop keep a cache for each of ``loop_num_passes``; Inkling2LoopModel."""
+    layers, own = inkling(cfg), cfg.part("loop_config")
+    start = own.optional("core_start") or cfg.whole("loop_layer_index_start")
+    end = own.optional("core_end") or cfg.whole("loop_layer_index_end")
+    source = own if own.get("num_passes") is not None else cfg
+    name = "num_passes" if source is own else "loop_num_passes"
+    return layers + layers[start:end] * _repeats(source, name)
+
+
+def _repeats(cfg: EffectiveConfig, name: str) -> int:
+    times = cfg.required(name)
+    if times > 100:
+        raise cfg.error(name, f"is {times:,}; no model runs its layers more than 100 times")
+    return times - 1
+
+
+# Attention with convolutions of its own.
+
+
+def inkling_full(cfg: EffectiveConfig) -> Layer:
+    """K, V, and four convolutions in float32; InklingShortConvolution."""
+    attention = full(cfg)
+    return Several((attention, _inkling_conv(cfg, attention)))
+
+
+def inkling_window(cfg: EffectiveConfig) -> Layer:
+    """As ``inkling_full`` with the heads of sliding layers."""
+    kv_heads, dim = cfg.required("swa_num_key_value_heads"), cfg.required("swa_head_dim")
+    attention = SlidingWindow(kv_heads, dim, dim, cfg.required("sliding_window_size"))
+    return Several((attention, _inkling_conv(cfg, attention)))
+
+
+def _inkling_conv(cfg: EffectiveConfig, attention: FullAttention) -> State:
+    channels = 2 * attention.kv_heads * attention.k_dim + 2 * cfg.required("hidden_size")
+    return State(0, channels * cfg.required("conv_kernel_size"))
+
+
+def inkling_types(cfg: EffectiveConfig, count: int) -> list[str]:
+    """Every sixth layer keeps all tokens, unless ``local_layer_ids`` lists those that slide."""
+    local = cfg.wholes("local_layer_ids")
+    slides = [(i + 1) % 6 != 0 if local is None else i in local for i in range(count)]
+    return [HYBRID_SLIDING if slide else HYBRID for slide in slides]
+
+
+inkling = by_type(named(inkling_types), hybrid=inkling_full, hybrid_sliding=inkling_window)
+
+
+def zaya(cfg: EffectiveConfig) -> Layer:
+    """K, V, the convolution over Q and K, and half a value of the last token; ZayaCCA."""
+    attention = full(cfg)
+    return Several((attention, _zaya_state(cfg, attention)))
+
+
+def zaya_window(cfg: EffectiveConfig) -> Layer:
+    """As ``zaya``, with a window."""
+    attention = window(cfg)
+    return Several((attention, _zaya_state(cfg, attention)))
+
+
+def _zaya_state(cfg: EffectiveConfig, attention: FullAttention) -> State:
+    heads = cfg.required("num_attention_heads") + attention.kv_heads
+    kernel = cfg.required("cca_time0") + cfg.required("cca_time1") - 2
+    values = attention.kv_heads * attention.v_dim // 2
+    return State(heads * attention.k_dim * kernel + values, 0)
+
+
+# Others.
+
+
+def mimo_full(cfg: EffectiveConfig) -> Layer:
+    """K wider than V; MiMoV2FlashAttention."""
+    heads, k_dim = heads_and_dim(cfg)
+    return FullAttention(heads, k_dim, cfg.required("v_head_dim"))
+
+
+def mimo_window(cfg: EffectiveConfig) -> Layer:
+    """Sliding layers have twice the KV heads, in code; MiMoV2FlashAttention."""
+    heads, k_dim = heads_and_dim(cfg)
+    length = cfg.optional("sliding_window_size")
+    length = cfg.required("sliding_window") if length is None else length + 1
+    return SlidingWindow(2 * heads, k_dim, cfg.required("v_head_dim"), length)
+
+
+def half_window(cfg: EffectiveConfig) -> Layer:
+    """``local_attention`` counts both sides of a token; ModernBertDecoderConfig."""
+    layer = every_head(cfg)
+    length = cfg.required("local_attention") // 2
+    if length < 1:
+        raise cfg.error("local_attention", "is 1; half of it is no window")
+    return SlidingWindow(layer.kv_heads, layer.k_dim, layer.v_dim, length)
+
+
+def jetmoe(cfg: EffectiveConfig) -> Layer:
+    """``kv_channels`` wide KV heads; JetMoeAttention."""
+    heads, dim = cfg.required("num_key_value_heads"), cfg.required("head_dim")
+    return FullAttention(heads, dim, dim)
+
+
+def dbrx(cfg: EffectiveConfig) -> Layer:
+    """KV heads in ``attn_config``; DbrxAttention."""
+    heads = cfg.part("attn_config").optional("kv_n_heads") or 1
+    layer = every_head(cfg)
+    return FullAttention(heads, layer.k_dim, layer.v_dim)
+
+
+def rwkv(cfg: EffectiveConfig) -> State:
+    """Two last inputs and three float32 sums a channel; RwkvModel."""
+    hidden = cfg.required("hidden_size")
+    return State(2 * hidden, 3 * (cfg.optional("attention_hidden_size") or hidden))
+
+
+RULES: dict[str, Rule] = {
+    "dbrx": by_type(every(FULL), full_attention=dbrx),
+    "deepseek_v4": by_type(
+        named(v4_types),
+        sliding_attention=v4_window,
+        heavily_compressed_attention=v4_heavily,
+        compressed_sparse_attention=v4_sparse,
+    ),
+    "dory": dory,
+    "dots3_note_text": by_type(
+        named(
+            lambda cfg, count: [INDEXED if i < 2 or i % 4 == 1 else SLIDING for i in range(count)]
+        ),
+        full_attention=dots3_indexed,
+        indexed_attention=dots3_indexed,
+        sliding_attention=dots3_window,
+    ),
+    "glm5_next_text": glm5_next,
+    "hrm_text": hrm,
+    "inkling2_loop_text": inkling_loop,
+    "inkling2_text": inkling,
+    "inkling_text": inkling,
+    "jetmoe": by_type(every(FULL), full_attention=jetmoe),
+    "mimo_v2_flash": by_type(
+        where(lambda i: i == 0 or (i + 1) % 6 == 0),
+        full_attention=mimo_full,
+        sliding_attention=mimo_window,
+    ),
+    "minimax_m3_vl_text": by_type(
+        named(minimax_m3_types), full_attention=full, minimax_m3_sparse=minimax_sparse
+    ),
+    "mistral_large4_text": mistral_large4,
+    "modernbert-decoder": by_type(
+        first_of_n(3, "global_attn_every_n_layers"),
+        full_attention=every_head,
+        sliding_attention=half_window,
+    ),
+    "rwkv": by_type(every(LINEAR), linear_attention=rwkv),
+    "zaya": by_type(
+        named(lambda cfg, count: [HYBRID] * count), hybrid=zaya, hybrid_sliding=zaya_window
+    ),
+}

@@ -1,0 +1,83 @@
+"""Layers that keep several things, index keys beside a latent first of all.
+
+In: sizes from the config, or other layers. Out: bytes, as in ``layers.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kvdocs.formula.layers import Latent, Layer
+
+
+@dataclass(frozen=True)
+class LatentWindow(Latent):
+    """The latents of the last ``window`` tokens.
+
+    >>> LatentWindow(kv_lora_rank=1024, rope_dim=64, window=512).bytes(4096, element_bytes=2)
+    1114112
+    """
+
+    kind = "latent window"
+    noun = "sliding layer"
+    window: int
+
+
+@dataclass(frozen=True)
+class IndexKeys(Layer):
+    """One short key a token, by which sparse attention chooses what to read: index_dim × T.
+
+    ``float32`` keys take 4 bytes an element in every cache dtype.
+
+    >>> IndexKeys(index_dim=128).bytes(tokens=1, element_bytes=2)
+    256
+    """
+
+    kind = "index"
+    noun = "index"
+    index_dim: int
+    float32: bool = False
+
+    @property
+    def elements_per_token(self) -> int:
+        return self.index_dim
+
+    def terms(self, count: int) -> list[str]:
+        noun = "layer" if count == 1 else "layers"
+        return [f"{count:,} indexed {noun}", f"{self.index_dim} index key"]
+
+    def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
+        return super().bytes(tokens, 4 if self.float32 else element_bytes)
+
+    def product(self, count: int, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> str:
+        return super().product(count, tokens, 4 if self.float32 else element_bytes)
+
+
+@dataclass(frozen=True)
+class Several(Layer):
+    """A layer that keeps several things, such as a latent and index keys.
+
+    >>> Several((Latent(512, 64), IndexKeys(128))).bytes(tokens=1, element_bytes=2)
+    1408
+    """
+
+    members: tuple[Layer, ...]
+
+    @property
+    def parts(self) -> tuple[Layer, ...]:
+        return self.members
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        return " + ".join(part.kind for part in self.members)
+
+    @property
+    def window(self) -> int | None:  # type: ignore[override]
+        return max((part.window for part in self.members if part.window is not None), default=None)
+
+    @property
+    def elements_per_token(self) -> int:
+        return sum(part.elements_per_token for part in self.members)
+
+    def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
+        return sum(part.bytes(tokens, element_bytes, encoder_tokens) for part in self.members)

@@ -1,0 +1,6 @@
+"""Parameters times 2 bytes against the published size of the weights."""
+
+from kvdocs.evidence.known import caches
+from kvdocs.site import evidence
+
+print(evidence.weights(caches()))
