@@ -11,15 +11,15 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, BinaryIO
 
-from kvdocs.formula import CacheLayout
-from kvdocs.serving.overflow import largest, overflow
+from kvdocs.serving.plans import plans
 from kvdocs.serving.request_log import lines, tokenizer
-from kvdocs.serving.vllm import Options, Pool
-from kvdocs.serving.workload import Histogram, Log, Space, bins, mean, percentile, read
+from kvdocs.serving.space import Space
+from kvdocs.serving.vllm import Options
+from kvdocs.serving.workload import Histogram, Log, bins, mean, percentile, read
 from kvdocs.units import ratio
 
 PERCENTILES = (50, 95, 99)
@@ -61,7 +61,10 @@ def answer(
     if space:
         found["pool_blocks"] = space.blocks
         found["risk"] = float(risk)
-        found["plans"] = _plans(log, space, risk, max_model_len)
+        found["plans"] = [
+            asdict(plan) | {"overflow": float(plan.overflow)}
+            for plan in plans(workload, space, risk, max_model_len)
+        ]
     return found
 
 
@@ -70,35 +73,12 @@ def _lengths(histogram: Histogram) -> dict[str, int]:
     return {"mean": round(mean(histogram)), **percentiles, "longest": max(histogram)}
 
 
-def _plans(
-    log: Log, space: Space, risk: Fraction, max_model_len: int | None
-) -> list[dict[str, Any]]:
-    """How many sequences each way of planning allows, and how often they would overflow."""
-    totals = log.workload.totals
-    moment, end = log.workload.at_a_moment(space), log.workload.at_their_end(space)
-    naive = {"max_model_len": max_model_len, "longest": max(totals), "p99": percentile(totals, 99)}
-    plans = []
-    for plan, tokens in naive.items():
-        if tokens is not None:
-            count = space.blocks // space.most(tokens)
-            share = overflow(moment, space.blocks, count)
-            plans.append(_plan(plan, tokens, count, share))
-    for plan, weights in (("risk_at_their_end", end), ("risk", moment)):
-        fit = largest(weights, space.blocks, risk)
-        plans.append(_plan(plan, None, fit.sequences, fit.overflow))
-    return plans
-
-
-def _plan(plan: str, tokens: int | None, count: int, share: Fraction) -> dict[str, Any]:
-    return {"plan": plan, "tokens": tokens, "sequences": count, "overflow": float(share)}
-
-
 WAYS = {
     "max_model_len": "each at --max-model-len, {:,} tokens",
     "longest": "each as long as the longest, {:,} tokens",
     "p99": "each as long as p99, {:,} tokens",
-    "risk_at_their_end": "as in the log, all at their most",
-    "risk": "as in the log, at a random moment",
+    "most": "as in the log, all at their most",
+    "moment": "as in the log, at a random moment",
 }
 
 
@@ -133,7 +113,7 @@ def _bars(histogram: list[dict[str, int]]) -> list[str]:
 
 
 def _ways(found: dict[str, Any]) -> list[str]:
-    ways = [WAYS[plan["plan"]].format(plan["tokens"] or 0) for plan in found["plans"]]
+    ways = [WAYS[plan["way"]].format(plan["tokens"] or 0) for plan in found["plans"]]
     width = max(map(len, ways))
     rows = [f"  {found['pool_blocks']:,} blocks for requests. How many fit at once:"]
     for way, plan in zip(ways, found["plans"], strict=True):
@@ -185,44 +165,11 @@ def _space(args: argparse.Namespace) -> Space | None:
     if not args.model:
         if args.available is not None:
             raise ValueError("--available is in bytes: give --model, whose cache it is to hold")
-        blocks = _usable(args.pool_tokens // options.block_size)
-        return Space.every_token(blocks, options.block_size, options.max_num_batched_tokens)
+        return Space.every_token(args.pool_tokens // options.block_size, options)
     from kvdocs.facts.hub import find
 
-    return of_vllm(find(args.model).layout, options, args.available, args.pool_tokens)
-
-
-def of_vllm(
-    layout: CacheLayout, options: Options, available: int | None, tokens: int | None = None
-) -> Space:
-    """The pool of a model in vLLM, from the bytes ``available`` or from the ``tokens`` it logs.
-
-    While a sequence writes, single tokens of it are in flight and no batches, so that its windows
-    hold less.
-
-    Raises:
-        ValueError: the tokens do not say how many blocks there are, or the pool has none.
-    """
-    pool = Pool.of(layout, options)
-    small = Pool.of(layout, replace(options, max_num_batched_tokens=1))
-    if available is not None:
-        blocks = pool.blocks(available)
-    elif len(pool.groups) == 1 and all(page.grows for page in pool.groups[0].pages.values()):
-        blocks = (tokens or 0) // options.block_size
-    else:
-        raise ValueError(
-            "a model with layers of several kinds or with windows: tokens do not say how many "
-            'blocks there are. Give --available, which vLLM logs as "Available KV cache memory"'
-        )
-    batch = options.max_num_batched_tokens
-    return Space(_usable(blocks), pool.request_blocks, small.request_blocks, batch)
-
-
-def _usable(blocks: int) -> int:
-    """The blocks of a pool without the one that vLLM holds back."""
-    if blocks < 2:
-        raise ValueError("the pool has no block for a request. Give a larger one")
-    return blocks - 1
+    layout = find(args.model).layout
+    return Space.of_model(layout, options, args.available, args.pool_tokens or 0)
 
 
 def _opened(path: str) -> BinaryIO:

@@ -66,14 +66,14 @@ def test_the_pool_of_the_admission_experiment(log):
     found = answer(log, *QWEN, "--available", "6.6GB", "--max-model-len", "32768")
     assert list(found) == [*KEYS, "pool_blocks", "risk", "plans"]
     assert (found["pool_blocks"], found["risk"]) == (7192, 0.01)
-    plans = {one["plan"]: one for one in found["plans"]}
-    assert list(plans) == ["max_model_len", "longest", "p99", "risk_at_their_end", "risk"]
+    plans = {one["way"]: one for one in found["plans"]}
+    assert list(plans) == ["max_model_len", "longest", "p99", "most", "moment"]
     assert plans["max_model_len"]["sequences"] == 7192 // 2048
     assert plans["longest"]["sequences"] == 7192 // 1254
     assert plans["p99"]["sequences"] == 7192 // 263
-    assert plans["p99"]["sequences"] < plans["risk"]["sequences"]
-    assert plans["risk_at_their_end"]["sequences"] <= plans["risk"]["sequences"]
-    assert 0 < plans["risk"]["overflow"] <= 0.01
+    assert plans["p99"]["sequences"] < plans["moment"]["sequences"]
+    assert plans["most"]["sequences"] <= plans["moment"]["sequences"]
+    assert 0 < plans["moment"]["overflow"] <= 0.01
 
 
 def test_the_same_pool_in_tokens_as_the_engine_logs_it(log):

@@ -13,8 +13,8 @@ number of steps at which t tokens are held while writing is the number of reques
 P < t < P + O: the prompts below t minus the totals up to t. Two histograms give it exactly.
 While a prompt is read in several steps it is counted as read, which errs to the safe side.
 
-*At their end.* The same sequences, each with the most it will ever hold: what is needed if none may
-wait for another to end. It is at least the first view, whatever the log.
+*At their most.* The same sequences, each with the most it will ever hold: what is needed if none
+may wait for another to end. It is at least the first view, whatever the log.
 
 Both take sequences as independent draws from the log, and share no beginnings. A log in which long
 requests arrive together needs more; prefix caching needs less.
@@ -23,45 +23,17 @@ requests arrive together needs more; prefix caching needs less.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from kvdocs.serving.request_log import BadLine, Count, Request, read_line
+from kvdocs.serving.space import Space
 
 EXAMPLES = 5  # bad lines that are quoted by number
 MOST_BAD = Fraction(1, 10)  # of all lines; a log with more is refused
 
 Histogram = Counter[int]
-Blocks = Callable[[int], int]  # tokens of one sequence -> blocks
-
-
-@dataclass(frozen=True)
-class Space:
-    """The pool as one sequence meets it.
-
-    ``blocks`` are those that requests can have. A sequence of some tokens holds ``most`` at the
-    most, while its prompt is read, and ``writing`` while it writes: less, where layers have
-    windows. ``batch`` is the tokens read in one step.
-    """
-
-    blocks: int
-    most: Blocks
-    writing: Blocks
-    batch: int
-
-    @classmethod
-    def every_token(cls, blocks: int, block_tokens: int, batch: int) -> Space:
-        """A pool for layers that keep every token.
-
-        >>> Space.every_token(blocks=100, block_tokens=16, batch=2048).most(33)
-        3
-        """
-
-        def whole(tokens: int) -> int:
-            return -(-tokens // block_tokens)
-
-        return cls(blocks, whole, whole, batch)
 
 
 @dataclass
@@ -106,7 +78,7 @@ class Workload:
             found[space.writing(tokens)] += writing
         return {held: steps for held, steps in found.items() if steps}
 
-    def at_their_end(self, space: Space) -> dict[int, int]:
+    def at_their_most(self, space: Space) -> dict[int, int]:
         """The most blocks a request will hold -> steps of all requests that reach them."""
         found: Histogram = Counter()
         for total, steps in self.steps.items():

@@ -7,9 +7,9 @@ from kvdocs.evidence.scheduling import CASES, COLUMNS
 from kvdocs.facts.snapshot import load
 from kvdocs.serving.overflow import overflow
 from kvdocs.serving.simulation import simulate
+from kvdocs.serving.space import Space
 from kvdocs.serving.vllm import Options
 from kvdocs.serving.workload import Workload
-from kvdocs.workload import of_vllm
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -54,7 +54,7 @@ def test_with_windows_the_estimate_errs_to_the_safe_side_and_not_far():
     for request in scheduling.window_log():
         workload.add(request)
     layout = load(record["model"]).layout
-    moment = workload.at_a_moment(of_vllm(layout, Options(32_768), available=10**12))
+    moment = workload.at_a_moment(Space.of_model(layout, Options(32_768), available=10**12))
     for pool, share in record["share_of_steps_above"].items():
         assert float(overflow(moment, int(pool), 12)) > share - 0.03
         assert float(overflow(moment, int(pool) * 11 // 10, 12)) < share + 0.03

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from kvdocs.serving.overflow import largest, overflow
 from kvdocs.serving.request_log import Request
 from kvdocs.serving.simulation import Server, simulate
-from kvdocs.serving.workload import Space, Workload, bins, mean, percentile, read
+from kvdocs.serving.space import Space
+from kvdocs.serving.vllm import Options
+from kvdocs.serving.workload import Workload, bins, mean, percentile, read
 
 LENGTHS = st.lists(st.integers(1, 5000), min_size=1, max_size=200)
 REQUESTS = st.lists(st.tuples(st.integers(1, 400), st.integers(0, 60)), min_size=1, max_size=30)
@@ -27,8 +29,8 @@ def counted(requests):
     return workload
 
 
-def pool(blocks, batch=2048):
-    return Space.every_token(blocks, 16, batch)
+def pool(blocks):
+    return Space.every_token(blocks + 1, Options(4096))
 
 
 @given(LENGTHS, st.sampled_from([1, 50, 95, 99, 100]))
@@ -64,7 +66,7 @@ def test_the_end_is_the_last_of_these_steps_and_counts_as_often(pairs):
     for one in requests:
         steps = list(simulate([one], Server(1000)))
         ends[steps[-1].used_blocks] += len(steps)
-    assert counted(requests).at_their_end(pool(1000)) == dict(ends)
+    assert counted(requests).at_their_most(pool(1000)) == dict(ends)
 
 
 @settings(deadline=None, max_examples=40)
@@ -73,7 +75,7 @@ def test_the_end_never_overflows_less_often_than_a_moment(pairs, blocks, sequenc
     workload = counted([Request(prompt, output) for prompt, output in pairs])
     space = pool(blocks)
     moment = overflow(workload.at_a_moment(space), blocks, sequences)
-    end = overflow(workload.at_their_end(space), blocks, sequences)
+    end = overflow(workload.at_their_most(space), blocks, sequences)
     assert end >= moment - Fraction(1, 10**12)
 
 
@@ -116,7 +118,7 @@ def test_the_estimate_is_what_the_simulation_measures(demand, blocks):
     """
     workload, space = counted(LOG), pool(blocks)
     estimate = float(overflow(workload.at_a_moment(space), blocks, SEQUENCES))
-    end = float(overflow(workload.at_their_end(space), blocks, SEQUENCES))
+    end = float(overflow(workload.at_their_most(space), blocks, SEQUENCES))
     shares = [sum(used > blocks for used in run) / KEPT for run in demand]
     error = statistics.stdev(shares) / SEEDS**0.5
     assert 0.005 < estimate < 0.8
@@ -136,7 +138,7 @@ def test_what_is_planned_for_1_percent_hardly_preempts_and_the_average_does():
     moment = counted(LOG).at_a_moment(pool(blocks))
     planned = largest(moment, blocks, Fraction(1, 100)).sequences
     average = int(blocks / float(mean(moment)))
-    longest = blocks // max(counted(LOG).at_their_end(pool(blocks)))
+    longest = blocks // max(counted(LOG).at_their_most(pool(blocks)))
     assert longest < planned < average
     assert preemptions(blocks, longest) == 0
     assert preemptions(blocks, planned) < 30  # of 3,000 requests
