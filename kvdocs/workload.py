@@ -128,10 +128,9 @@ def _ways(found: dict[str, Any]) -> list[str]:
     return [
         *rows,
         "",
-        f"  At a random moment of a server that is never idle, {found['plans'][-1]['sequences']:,} "
-        f"sequences want more than",
-        f"  the pool with a probability of {_percent(found['risk'])} or less; then one loses its "
-        "blocks and is computed again.",
+        f"  {found['plans'][-1]['sequences']:,} sequences of a server that is never idle want more "
+        f"than the pool at {_percent(found['risk'])} of",
+        "  its steps or fewer. Then a new one waits, or a running one is stopped and read again.",
         "  Requests are taken as independent draws from the log that share no beginning.",
     ]
 

@@ -164,6 +164,7 @@ def measured() -> dict[str, Any]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "model": MODEL,
+        "steps": sum(len(one["tokens"]) for one in cases.values()),
         "admission": {
             "pool_bytes": FACT_POOL,
             "prompt_tokens": FACT_REQUEST.prompt,

@@ -22,7 +22,6 @@ PAIRS = (
     ("prompt_tokens", "completion_tokens"),  # OpenAI's chat and completions API; vLLM's server
     ("input_tokens", "output_tokens"),  # OpenAI's Responses API, Anthropic, OpenTelemetry
     ("input_length", "output_length"),  # the published Mooncake traces
-    ("input_len", "output_len"),  # vLLM's benchmark client
     ("num_prompt_tokens", "num_generation_tokens"),  # vLLM's statistics of finished requests
 )
 # Anthropic reports prompt tokens that its cache served or stored apart from input_tokens; they
