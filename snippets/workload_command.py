@@ -14,7 +14,7 @@ with tempfile.TemporaryDirectory() as folder:
     with log.open("w", encoding="utf-8") as file:
         for request in example().requests:
             usage = {"prompt_tokens": request.prompt, "completion_tokens": request.output}
-            print(json.dumps({"usage": usage}), file=file)
+            file.write(json.dumps({"usage": usage}) + "\n")
     pool = ["--model", MODEL, "--available", "6.6GB", "--max-model-len", str(LIMIT)]
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):

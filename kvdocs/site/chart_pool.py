@@ -83,7 +83,7 @@ def _draw(ways: Sequence[Share], blocks: int, width: float, size: float) -> Draw
         y += (len(words) - 1) * leading + 8
         parts.append(_row(way, blocks, 2, right, y))
         y += BAR + size * 2.1
-    y -= size * 0.9
+    y -= size * 0.6
     key = f"each row is the same pool of {blocks:,} blocks"
     parts.append(text(2, y, key, "kv-fig-muted", size=size))
     return Drawing(width, y + 8, "".join(parts))
