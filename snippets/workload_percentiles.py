@@ -6,9 +6,13 @@ from kvdocs.site.tables import markdown
 
 log = example().workload
 rows = []
-for name, lengths in {"Prompt": log.prompts, "Answer": log.outputs, "Both": log.totals}.items():
+for name, lengths in {
+    "Prompt": log.prompts,
+    "Answer": log.outputs,
+    "Prompt and answer": log.totals,
+}.items():
     figures = [round(mean(lengths)), *(percentile(lengths, p) for p in (50, 95, 99)), max(lengths)]
     rows.append([name, *(f"{figure:,}" for figure in figures)])
 
 print(f"{log.requests:,} requests, in tokens:\n")
-print(markdown(["", "Mean", "p50", "p95", "p99", "Longest"], rows, right="lrrrrr"))
+print(markdown(["Part", "Mean", "p50", "p95", "p99", "Longest"], rows, right="lrrrrr"))

@@ -127,6 +127,22 @@ def test_the_estimate_is_what_the_simulation_measures(demand, blocks):
     assert end - statistics.mean(shares) > 5 * error
 
 
+def test_in_a_real_pool_a_place_stays_without_blocks_as_often_as_was_said():
+    """With preemption and admission, at the number planned for 5%: the share of steps in which one
+    waits for blocks while a place is free, against the estimate, within 3 standard errors."""
+    blocks = 250
+    fit = largest(counted(LOG).at_a_moment(pool(blocks)), blocks, Fraction(5, 100))
+    server, shares = Server(blocks, max_num_seqs=fit.sequences), []
+    for seed in range(SEEDS):
+        requests = random.Random(seed).choices(LOG, k=3000)
+        steps = [step for step in simulate(requests, server) if step.waiting][WARM:]
+        shares.append(sum(step.running < fit.sequences for step in steps) / len(steps))
+    error = statistics.stdev(shares) / SEEDS**0.5
+    assert 0.01 < fit.overflow <= 0.05
+    assert error < 0.01
+    assert abs(statistics.mean(shares) - float(fit.overflow)) < 3 * error
+
+
 def preemptions(blocks, sequences):
     requests = random.Random("arrivals").choices(LOG, k=3000)
     steps = simulate(requests, Server(blocks, max_num_seqs=sequences))
