@@ -17,7 +17,7 @@ from kvdocs.startup import put_off
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
 
 put_off("inspect")  # dataclasses imports it and hardly ever uses it
@@ -25,6 +25,11 @@ put_off("inspect")  # dataclasses imports it and hardly ever uses it
 
 def command() -> int:
     """The entry point: ``main``, and no search for garbage while Python shuts down."""
+    if sys.stdout is None:  # closed by the caller, as in `kvdocs … >&-`
+        _complain("kvdocs: there is no standard output to answer on")
+        return 2
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # × where the terminal has only ASCII
     status = main()
     gc.freeze()
     return status
@@ -35,13 +40,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     try:
         status: int = args.run(args)
+        sys.stdout.flush()
         return status
     except ValueError as error:  # ConfigError, LookupFailed: what was wrong and what to do next
-        print(f"kvdocs {args.command}: {error}", file=sys.stderr)
+        _complain(f"kvdocs {args.command}: {error}")
         return 2
     except BrokenPipeError:  # the reader of our output has gone, e.g. `kvdocs … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
+    except OSError as error:  # a full disk behind `kvdocs … > file`
+        _complain(f"kvdocs {args.command}: the answer could not be written: {error.strerror}")
+        _discard_output()
+        return 2
+
+
+def _complain(text: str) -> None:
+    if sys.stderr is not None:
+        print(text, file=sys.stderr)
+
+
+def _discard_output() -> None:
+    """Let nothing that is still in a buffer raise again while Python shuts down."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Help(argparse.HelpFormatter):
@@ -55,12 +75,14 @@ class _Command(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=_Help, **options)
 
+    def error(self, message: str) -> NoReturn:
+        _complain(f"{self.prog}: {message}. See {self.prog} --help")
+        raise SystemExit(2)
+
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="kvdocs",
-        description="How much memory a language model's KV cache takes, exactly.",
-        formatter_class=_Help,
+    parser = _Command(
+        prog="kvdocs", description="How much memory a language model's KV cache takes, exactly."
     )
     parser.add_argument("--version", action="version", version=f"kvdocs {__version__}")
     commands = parser.add_subparsers(
@@ -131,8 +153,8 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _tokens(text: str) -> int:
     digits = text.replace(",", "").replace("_", "")
-    if not digits.isdecimal() or not 1 <= int(digits) <= 10**12:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens, such as 4096")
+    if not digits.isdecimal() or len(digits) > 13 or not 1 <= int(digits) <= 10**12:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of tokens, such as 4096")
     return int(digits)
 
 

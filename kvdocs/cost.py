@@ -12,6 +12,8 @@ from kvdocs.evidence.known import known_by
 from kvdocs.facts.hub import find
 from kvdocs.facts.models import Model
 from kvdocs.formula import crossover, dtype_name
+from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.fields import ATTENTION
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DTYPE_BYTES, EncoderLengthMissing
 from kvdocs.units import binary, exact
@@ -39,7 +41,8 @@ def answer(
     """The answer under its documented keys; sizes in bytes.
 
     ``bytes_per_token`` is what the next token adds at this length. In ``layers`` the bytes are of
-    ONE layer, and its token bytes count up to ``window`` tokens. ``encoder_tokens`` is the length
+    ONE layer, and its token bytes count up to ``window`` tokens. ``from_defaults`` holds what the
+    config does not say and the config class does. ``encoder_tokens`` is the length
     of the encoder's output, null where none was given.
 
     Raises:
@@ -65,6 +68,7 @@ def answer(
             for layer, count in layout.groups()
         ],
         "weights_bytes": model.weights.bytes if model.weights else None,
+        "from_defaults": _from_defaults(model),
         "known_by": known_by(model.config["model_type"], model.id),
     }
 
@@ -72,8 +76,9 @@ def answer(
 def table(model: Model, found: dict[str, Any]) -> str:
     """The answer for people, with the derivation."""
     tokens, dtype = found["tokens"], found["kv_dtype"]
+    origin = "" if model.source.kind == "file" else f", {model.source}"
     lines = [
-        f"{model.id} ({found['model_type']}), {model.source}",
+        f"{model.id} ({found['model_type']}){origin}",
         f"one sequence of {tokens:,} tokens, cache in {dtype}",
         "",
         *(f"  {line}" for line in model.layout.derivation(tokens, dtype, found["encoder_tokens"])),
@@ -85,15 +90,25 @@ def table(model: Model, found: dict[str, Any]) -> str:
         count = crossover(model.weights.bytes, found["bytes"])
         lines.append(_row("weights", model.weights.bytes) + f"  ({model.weights.kind})")
         lines.append(f"  {count:,} such sequences hold more than the weights")
+    if missing := found["from_defaults"]:
+        stated = ", ".join(f"{name} {value:,}" for name, value in missing.items())
+        lines.append(f"  not in the config, so the default of its class counts: {stated}")
     lines.append(f"  known by: {KNOWN_BY[found['known_by']]}")
     return "\n".join(lines)
 
 
 KNOWN_BY = {
-    "measured": "measured; the formula equals the cache transformers allocates, byte for byte",
-    "engine": "an engine's own accounting agrees with the formula",
+    "measured": "measured; for this architecture the formula equals, byte for byte, the cache that "
+    "transformers allocates in 16 bits",
     "unverified": "unverified; the formula follows the config class, no cache was measured",
 }
+
+
+def _from_defaults(model: Model) -> dict[str, int]:
+    config = EffectiveConfig.of(model.config, model.id)
+    absent = (name for name in ATTENTION if name not in config.published)
+    found = {name: config.defaults.get(name) for name in absent}
+    return {name: value for name, value in found.items() if isinstance(value, int)}
 
 
 def _layer(layer: Layer, count: int, element_bytes: int, encoder_tokens: int) -> dict[str, Any]:

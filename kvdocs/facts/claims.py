@@ -7,10 +7,12 @@ that does not say everything it must is refused, with the key and the field that
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +85,7 @@ def load_claims(path: Path | None = None) -> dict[str, Claim]:
     Raises:
         OSError: the file cannot be read.
         ValueError: the file is not TOML, or a claim lacks a field, has one too many or one of the
-            wrong kind; the message names file, key and field.
+            wrong kind, or its sentence has another number; the message names file, key and field.
 
     >>> claim = load_claims()["vllm.block_size.default"]
     >>> claim.value, claim.version
@@ -132,7 +134,22 @@ def _claim(where: str, key: str, table: Any) -> Claim:
         date.fromisoformat(table["checked"])
     except ValueError as error:
         raise ValueError(f"{where}: field 'checked' is not a date: {error}") from error
+    if not _says(table["value"], table["says"]):
+        raise ValueError(f"{where}: field 'says' does not name the value {table['value']!r}")
     return Claim(key=key, **table)
+
+
+def _says(value: Value, sentence: str) -> bool:
+    """Whether a value that is a number, with or without a unit, stands in the sentence."""
+    number = re.fullmatch(r"([\d,]+(?:\.\d+)?)(?: [A-Za-z]+)?", str(value))
+    if number is None:
+        return True
+    stated = re.findall(r"\d[\d,]*(?:\.\d+)?", sentence)
+    return _plain(number[1]) in map(_plain, stated)
+
+
+def _plain(number: str) -> Fraction:
+    return Fraction(number.replace(",", ""))
 
 
 def _gpu(where: str, key: str, table: Any) -> Gpu:
