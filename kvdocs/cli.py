@@ -106,13 +106,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     workload.add_argument("--model", help="a Hub id or a path to a config.json")
     pool = workload.add_mutually_exclusive_group()
-    pool.add_argument("--available", type=_size, metavar="SIZE", help="memory for the cache, 10GiB")
+    pool.add_argument("--available", metavar="SIZE", help="memory for the cache, such as 10GiB")
     pool.add_argument("--pool-tokens", type=_tokens, metavar="N", help="cache size in tokens")
     workload.add_argument("--max-model-len", type=_tokens, metavar="N", help="limit of the server")
     workload.add_argument("--risk", type=_risk, default="1%", help="of outgrowing the pool (1%%)")
     workload.add_argument("--tokenizer", metavar="FILE", help="a tokenizer.json, to count messages")
     workload.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     workload.set_defaults(run=_workload)
+
+    fit = commands.add_parser("fit", help="how many sequences fit on a GPU, term by term")
+    _add_model(fit)
+    _add_fit(fit)
+    fit.set_defaults(run=_fit)
 
     measure = commands.add_parser("measure", help="hold the formula against a real cache")
     _add_model(measure)
@@ -151,25 +156,41 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 
 
+def _add_fit(parser: argparse.ArgumentParser) -> None:
+    card = parser.add_mutually_exclusive_group()
+    card.add_argument("--gpu", metavar="NAME", help="the card, such as 4090, l4 or h100")
+    card.add_argument("--vram", metavar="SIZE", help="or its memory, such as 24564MiB")
+    parser.add_argument("--tokens", type=_tokens, metavar="N", help="length of each sequence")
+    parser.add_argument("--users", type=_count, metavar="N", help="sequences at once")
+    parser.add_argument("--kv-dtype", default="auto", help="cache dtype, in vLLM's words (auto)")
+    weights = parser.add_mutually_exclusive_group()
+    weights.add_argument("--weights-dtype", metavar="DTYPE", help="bf16, fp8, int8 or int4")
+    weights.add_argument("--weights", metavar="SIZE", help="or the size of all weights")
+    parser.add_argument("--tp", type=_count, default=1, metavar="N", help="tensor-parallel ranks")
+    parser.add_argument("--pp", type=_count, default=1, metavar="N", help="pipeline stages")
+    parser.add_argument("--engine", choices=("vllm",), default="vllm", help="vllm, as of 0.33.0")
+    parser.add_argument("--utilization", default="0.92", help="share the engine may use (0.92)")
+    parser.add_argument("--overhead", metavar="SIZE", help="working memory, not a cited range")
+    parser.add_argument(
+        "--available", metavar="SIZE", help='the engine\'s own "Available KV cache memory": exact'
+    )
+    parser.add_argument(
+        "--max-num-batched-tokens", type=_count, default=2048, metavar="N", help="(2048)"
+    )
+
+
+def _count(text: str) -> int:
+    digits = text.replace(",", "").replace("_", "")
+    if not digits.isdecimal() or not 1 <= int(digits) <= 10**9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return int(digits)
+
+
 def _tokens(text: str) -> int:
     digits = text.replace(",", "").replace("_", "")
     if not digits.isdecimal() or len(digits) > 13 or not 1 <= int(digits) <= 10**12:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of tokens, such as 4096")
     return int(digits)
-
-
-def _size(text: str) -> int:
-    from kvdocs.literal import Literal
-    from kvdocs.units import BYTE_UNITS
-
-    try:
-        literal = Literal.parse(text)
-        known = literal.number > 0 and literal.unit in ("", *BYTE_UNITS)
-    except ValueError:
-        known = False
-    if not known:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size, such as 10GiB or 6.6GB")
-    return int(literal.number * literal.scale)
 
 
 def _risk(text: str) -> Any:
@@ -199,6 +220,12 @@ def _cost(args: argparse.Namespace) -> int:
 
 def _workload(args: argparse.Namespace) -> int:
     from kvdocs.workload import run
+
+    return run(args)
+
+
+def _fit(args: argparse.Namespace) -> int:
+    from kvdocs.fit import run
 
     return run(args)
 

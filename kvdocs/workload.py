@@ -15,6 +15,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any, BinaryIO
 
+from kvdocs.fit import size
 from kvdocs.serving.plans import plans
 from kvdocs.serving.request_log import lines, tokenizer
 from kvdocs.serving.space import Space
@@ -168,7 +169,8 @@ def _space(args: argparse.Namespace) -> Space | None:
     from kvdocs.facts.hub import find
 
     layout = find(args.model).layout
-    return Space.of_model(layout, options, args.available, args.pool_tokens or 0)
+    available = None if args.available is None else size(args.available)
+    return Space.of_model(layout, options, available, args.pool_tokens or 0)
 
 
 def _opened(path: str) -> BinaryIO:

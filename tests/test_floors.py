@@ -9,8 +9,15 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "kvdocs"
 FLOORS = ["units", "formula", "facts", "serving", "evidence", "site", "cli"]
-TOP = dict.fromkeys(("__init__", "literal", "startup"), "units")
-TOP |= dict.fromkeys(("__main__", "cost", "fit", "workload"), "cli")
+TOP = {
+    "__init__": "units",
+    "literal": "units",
+    "startup": "units",
+    "__main__": "cli",
+    "cost": "cli",
+    "fit": "cli",
+    "workload": "cli",
+}
 HEAVY = {"torch", "transformers", "pandas", "numpy", "mkdocs", "huggingface_hub"}
 
 

@@ -77,7 +77,7 @@ def test_the_pool_of_the_admission_experiment(log):
 
 
 def test_the_same_pool_in_tokens_as_the_engine_logs_it(log):
-    in_bytes = answer(log, *QWEN, "--available", "6600000000")
+    in_bytes = answer(log, *QWEN, "--available", "6600000000 bytes")
     in_tokens = answer(log, "--pool-tokens", str(7193 * 16))
     assert in_bytes == in_tokens == answer(log, *QWEN, "--pool-tokens", "115,088")
 
@@ -130,10 +130,10 @@ def test_bad_lines_are_shown_by_number_and_reason(tmp_path):
         (["-", "--available", "5GB"], line(1, 1), "--model"),
         (["-", *QWEN], line(1, 1), "--available or --pool-tokens"),
         (["-", "--max-model-len", "4096"], line(1, 1), "--available or --pool-tokens"),
-        (["-", *QWEN, "--available", "5"], line(1, 1), "no block"),
-        (["-", *QWEN, "--available", "five"], "", "'five' is not a size"),
-        (["-", *QWEN, "--available", "5 tokens"], "", "'5 tokens' is not a size"),
-        (["-", *QWEN, "--available", "-5GB"], "", "--available"),
+        (["-", *QWEN, "--available", "5 bytes"], line(1, 1), "no block"),
+        (["-", *QWEN, "--available", "five"], "", "'five' is not a number with a unit"),
+        (["-", *QWEN, "--available", "5 tokens"], "", "'5 tokens' is no size"),
+        (["-", *QWEN, "--available", "5"], "", "'5' is no size"),
         (["-", "--pool-tokens", "99", "--available", "5GB"], "", "not allowed with"),
         (["-", "--pool-tokens", "99999", "--risk", "0"], "", "'0' is not from 0.0001%"),
         (["-", "--pool-tokens", "99999", "--risk", "100%"], "", "'100%' is not from"),

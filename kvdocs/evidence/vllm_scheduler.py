@@ -114,7 +114,7 @@ def _pool(server: Server, model: str = MODEL) -> Any:
 
     groups = Pool.of(find(model).layout, Options(1, block_size=server.block_tokens)).groups
     specs = [
-        KVCacheGroupSpec([f"layer.{layer}" for layer in group.pages], _spec(group))
+        KVCacheGroupSpec([f"layer.{layer}" for layer, _ in group.pages], _spec(group))
         for group in groups
     ]
     return KVCacheConfig(server.blocks + 1, [], specs)
@@ -124,7 +124,7 @@ def _spec(group: Group) -> Any:
     import torch
     from vllm.v1.kv_cache_interface import FullAttentionSpec, SlidingWindowSpec
 
-    page = next(iter(group.pages.values()))
+    _, page = group.pages[0]
     heads, head_dim, _ = page.shape
     shape = {"block_size": page.block_size, "num_kv_heads": heads, "head_size": head_dim}
     if page.window is None:

@@ -38,6 +38,7 @@ _GPU_FIELDS: dict[str, Types] = {
     "memory_source": (str,),
     "compute_capability": (str,),
     "capability_source": (str,),
+    "fp8_storage": (bool,),
     "fp8_arithmetic": (bool,),
 }
 _GPU_OPTIONAL: dict[str, Types] = {"remark": (str,)}
@@ -65,7 +66,8 @@ class Claim:
 class Gpu:
     """One card. ``memory_mib`` is the driver's total in MiB, not the figure it is sold by.
 
-    ``fp8_arithmetic``: the card multiplies FP8 numbers itself. ``remark`` may be empty.
+    ``fp8_storage``: vLLM 0.33.0 keeps a cache in FP8 on it. ``fp8_arithmetic``: the card
+    multiplies FP8 numbers itself. ``remark`` may be empty.
     """
 
     key: str
@@ -75,6 +77,7 @@ class Gpu:
     memory_source: str
     compute_capability: str
     capability_source: str
+    fp8_storage: bool
     fp8_arithmetic: bool
     remark: str = ""
 

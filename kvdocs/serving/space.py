@@ -58,10 +58,13 @@ class Space:
             ValueError: the tokens do not say how many blocks there are, or no block is left.
         """
         pool = Pool.of(layout, options)
-        small = Pool.of(layout, replace(options, max_num_batched_tokens=1))
+        pages = [page for group in pool.groups for _, page in group.pages]
+        writing = pool
+        if any(page.kind == "window" for page in pages):
+            writing = Pool.of(layout, replace(options, max_num_batched_tokens=1))
         if available is not None:
             blocks = pool.blocks(available)
-        elif len(pool.groups) == 1 and all(page.grows for page in pool.groups[0].pages.values()):
+        elif len(pool.groups) == 1 and all(page.grows for page in pages):
             blocks = tokens // options.block_size
         else:
             raise ValueError(
@@ -70,7 +73,7 @@ class Space:
                 '"Available KV cache memory"'
             )
         batch = options.max_num_batched_tokens
-        return cls(_usable(blocks), pool.request_blocks, small.request_blocks, batch)
+        return cls(_usable(blocks), pool.request_blocks, writing.request_blocks, batch)
 
 
 def _usable(blocks: int) -> int:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from kvdocs.formula import CacheLayout
 from kvdocs.serving.vllm_groups import Group, group_layers
-from kvdocs.serving.vllm_layers import Options, page_of, stages
+from kvdocs.serving.vllm_layers import Options, pages_of, stages
 
 __all__ = ["Options", "Plan", "Pool", "plan", "rank_slope"]
 
@@ -38,8 +38,10 @@ class Pool:
         Raises:
             ValueError: vLLM refuses the combination, or keeps no cache for such a layer.
         """
-        pages = [page_of(layer, layout, options) for layer in layout.layers]
-        return cls(options, group_layers(pages), stages(len(pages), options.pipeline_parallel_size))
+        pages, count = pages_of(layout, options), options.pipeline_parallel_size
+        if not pages:
+            raise ValueError("no layer keeps a cache, so memory for it sets no limit")
+        return cls(options, group_layers(pages), stages(len(layout.layers), count))
 
     @property
     def block_bytes(self) -> tuple[int, ...]:
@@ -142,5 +144,6 @@ def rank_slope(layout: CacheLayout, options: Options) -> int:
 
     Over all ranks it is this times the tensor-parallel size, copies included.
     """
-    pages = [page_of(layer, layout, options) for layer in layout.layers]
-    return sum(page.bytes // page.block_size for page in pages if page.grows)
+    kept = ("full", "latent", "window")
+    pages = (page for _, page in pages_of(layout, options) if page.kind in kept)
+    return sum(page.bytes // page.block_size for page in pages)

@@ -1,6 +1,6 @@
 """How vLLM 0.33.0 groups layers so that all draw blocks from one pool.
 
-In: the page of every layer. Out: groups. Source: v1/core/kv_cache_planning.py of the vLLM 0.33.0
+In: the pages of all layers. Out: groups. Source: v1/core/kv_cache_planning.py of the vLLM 0.33.0
 wheel, ``get_kv_cache_groups`` (line 1116) for the layouts in which a layer's blocks lie together
 (LBNHC, the default of the CUDA backends).
 """
@@ -12,40 +12,45 @@ from dataclasses import dataclass, replace
 
 from kvdocs.serving.vllm_layers import Options, Page, ceil_div
 
+Numbered = tuple[int, Page]  # a page, and the number of the layer it is of
+
 
 @dataclass(frozen=True)
 class Group:
-    """Layers that share one block table. ``pages`` has each layer's page, by layer number."""
+    """Layers that share one block table: the page of each, with the layer's number."""
 
-    pages: dict[int, Page]
+    pages: tuple[Numbered, ...]
 
     def bytes(self, stage: Container[int]) -> int:
         """Bytes of one block for the group's layers that this pipeline stage holds."""
-        return sum(page.bytes for layer, page in self.pages.items() if layer in stage)
+        return sum(page.bytes for layer, page in self.pages if layer in stage)
 
     def request_blocks(self, tokens: int, options: Options) -> int:
         """The most blocks a request of ``tokens`` tokens holds of this group."""
-        return max(page.request_blocks(tokens, options) for page in set(self.pages.values()))
+        return max(
+            page.request_blocks(tokens, options) for page in {page for _, page in self.pages}
+        )
 
 
-def group_layers(pages: Sequence[Page]) -> tuple[Group, ...]:
+def group_layers(pages: Sequence[Numbered]) -> tuple[Group, ...]:
     """The groups of a model's layers.
 
     Raises:
         ValueError: pages that vLLM cannot bring to one size.
     """
-    if _one_type(pages):
-        return (Group(dict(enumerate(pages))),)
-    return _split(one_page_size(pages))
+    if _one_type([page for _, page in pages]):
+        return (Group(tuple(pages)),)
+    sized = one_page_size([page for _, page in pages])
+    return _split([(layer, page) for (layer, _), page in zip(pages, sized, strict=True)])
 
 
 def _one_type(pages: Sequence[Page]) -> bool:
     """Whether all layers always need the same number of blocks: then they are one group, each
     with its own page (…planning.py:1143-1151)."""
-    growing = all(page.grows for page in pages)
-    return len({page.block_size for page in pages}) == 1 and (
-        growing or len({page.window for page in pages}) == 1
-    )
+    if len({page.block_size for page in pages}) > 1:
+        return False
+    kinds = {("grows" if page.grows else page.kind, page.window) for page in pages}
+    return len(kinds) == 1
 
 
 def one_page_size(pages: Sequence[Page]) -> list[Page]:
@@ -67,7 +72,7 @@ def _enlarged(page: Page, largest: int) -> Page:
     return replace(page, bytes=largest)
 
 
-def _split(pages: Sequence[Page]) -> tuple[Group, ...]:
+def _split(pages: Sequence[Numbered]) -> tuple[Group, ...]:
     """Groups of equally many layers, one kind each (…planning.py:408-541).
 
     The number is that of the rarest kind, or that of the most frequent where it is less than one
@@ -75,12 +80,13 @@ def _split(pages: Sequence[Page]) -> tuple[Group, ...]:
     each group.
     """
     kinds: dict[Page, list[int]] = {}
-    for layer, page in enumerate(pages):
+    for layer, page in pages:
         kinds.setdefault(page, []).append(layer)
     fewest, most = min(map(len, kinds.values())), max(map(len, kinds.values()))
     size = most if most < 1.5 * fewest else fewest
     groups = []
     for page, layers in kinds.items():
         count = ceil_div(len(layers), size)
-        groups += [Group(dict.fromkeys(layers[i::count], page)) for i in range(count)]
+        dealt = (layers[i::count] for i in range(count))
+        groups += [Group(tuple((layer, page) for layer in some)) for some in dealt]
     return tuple(groups)

@@ -13,6 +13,7 @@ from kvdocs.site.chart_lengths import Lengths, lengths
 from kvdocs.site.chart_memory import memory_wedge
 from kvdocs.site.chart_notebooks import notebooks
 from kvdocs.site.chart_pool import Share, shared_pool
+from kvdocs.site.chart_seats import Seats, seats
 from kvdocs.site.chart_wrong import Error, wrong
 from kvdocs.site.wedge import Wedge
 
@@ -23,6 +24,7 @@ __all__ = [
     "Error",
     "Heads",
     "Lengths",
+    "Seats",
     "Share",
     "Wedge",
     "growth",
@@ -31,6 +33,7 @@ __all__ = [
     "lengths",
     "memory_wedge",
     "notebooks",
+    "seats",
     "shared_heads",
     "shared_pool",
     "tokens_band",
