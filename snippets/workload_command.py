@@ -21,6 +21,6 @@ with tempfile.TemporaryDirectory() as folder:
         main(["workload", str(log), *pool])
 
 print("```text")
-print("$ kvdocs workload", log.name, *pool, end="\n\n")
+print("$ kvdocs workload", log.name, *pool[:2], "\\\n   ", *pool[2:], end="\n\n")
 print(shown.getvalue().replace(str(log), log.name).rstrip())
 print("```")
