@@ -103,6 +103,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     cost.set_defaults(run=_cost)
 
+    workload = commands.add_parser("workload", help="a log of requests: lengths, and how many fit")
+    workload.add_argument(
+        "file", metavar="FILE", help="one request a line, or - for standard input"
+    )
+    workload.add_argument("--model", help="a Hub id or a path to a config.json")
+    pool = workload.add_mutually_exclusive_group()
+    pool.add_argument("--available", metavar="SIZE", help="memory for the cache, such as 10GiB")
+    pool.add_argument("--pool-tokens", type=_tokens, metavar="N", help="cache size in tokens")
+    workload.add_argument("--max-model-len", type=_tokens, metavar="N", help="limit of the server")
+    workload.add_argument("--risk", type=_risk, default="1%", help="of outgrowing the pool (1%%)")
+    workload.add_argument("--tokenizer", metavar="FILE", help="a tokenizer.json, to count messages")
+    workload.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    workload.set_defaults(run=_workload)
+
     fit = commands.add_parser("fit", help="how many sequences fit on a GPU, term by term")
     _add_model(fit)
     _add_fit(fit)
@@ -196,6 +210,19 @@ def _ranks(text: str) -> int:
     return int(text)
 
 
+def _risk(text: str) -> Any:
+    from fractions import Fraction
+
+    number = text.removesuffix("%").strip()
+    try:
+        risk = Fraction(number) / (100 if text.endswith("%") else 1)
+    except (ValueError, ZeroDivisionError):
+        risk = Fraction(0)
+    if not Fraction(1, 10**6) <= risk < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not from 0.0001% to below 100%")
+    return risk
+
+
 def _jobs(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes, such as 4")
@@ -204,6 +231,12 @@ def _jobs(text: str) -> int:
 
 def _cost(args: argparse.Namespace) -> int:
     from kvdocs.cost import run
+
+    return run(args)
+
+
+def _workload(args: argparse.Namespace) -> int:
+    from kvdocs.workload import run
 
     return run(args)
 

@@ -18,6 +18,7 @@ TOP = {
     "explain": "cli",
     "fit": "cli",
     "cost_engine": "cli",
+    "workload": "cli",
 }
 HEAVY = {"torch", "transformers", "pandas", "numpy", "mkdocs", "huggingface_hub"}
 

@@ -27,13 +27,17 @@ from kvdocs.site.charts import (
     Curve,
     Error,
     Heads,
+    Lengths,
+    Share,
     Wedge,
     growth,
     kept,
     keys_and_values,
+    lengths,
     memory_wedge,
     notebooks,
     shared_heads,
+    shared_pool,
     tokens_band,
     wrong,
 )
@@ -80,6 +84,15 @@ CURVES = (
           ((0, 0), (1024, 1024 * 139_264), (16_384, 1024 * 118_784 + 16_384 * 20_480))),
     Curve("DeepSeek-V3", "one latent in place of K and V", ((0, 0), (16_384, 16_384 * 70_272))),
 )  # fmt: skip
+LOG = Lengths(
+    ((64, 95, 3), (96, 127, 40), (128, 191, 400), (192, 255, 250), (256, 383, 0), (384, 511, 9)),
+    (("p50", 160), ("p99", 260), ("limit", 8192)),
+)
+SHORT = Lengths(((1, 1, 1), (2, 2, 12_345_678)), (("p50", 2),))
+SHARES = (
+    Share("3 sequences, each with a place of 32,768 tokens", "set aside", ((100, 10), (100, 3))),
+    Share("7 sequences", "blocks as they come", tuple((n, n) for n in range(20, 55, 5))),
+)
 WINDOW = SlidingWindow(kv_heads=1, k_dim=64, v_dim=64, window=6)
 LENGTHS = (4096, 32_768, 131_072)
 ERRORS = (
@@ -103,6 +116,9 @@ def every_band(tokens: int) -> list[Band]:
 FIGURES = {
     "kept": kept("What a layer keeps", every_band, "kept"),
     "wrong": wrong(ERRORS, LENGTHS),
+    "lengths": lengths(LOG),
+    "short-lengths": lengths(SHORT, name="short-lengths"),
+    "shared-pool": shared_pool(SHARES, 300),
     "notebooks": notebooks(),
     "heads": shared_heads(HEADS),
     "many-heads": shared_heads(MANY_HEADS, name="many-heads"),
@@ -739,3 +755,63 @@ def test_growth_refuses_what_it_cannot_draw() -> None:
     for bad in (((0, 0),), ((0, 0), (0, 1)), ((0, 2), (1, 1)), ((-1, 0), (1, 1))):
         with pytest.raises(ValueError, match="bad"):
             Curve("bad", "note", bad)
+
+
+@pytest.mark.parametrize("variant", ["wide", "narrow"])
+class TestLengths:
+    def test_bars_are_as_high_as_their_counts(self, variant: str) -> None:
+        svg = drawings(lengths(LOG))[variant]
+        bars = of(svg, "kv-fig-bar")
+        assert len(bars) == len(LOG.bins)
+        unit = number(bars[2], "height") / 400
+        for bar, (_, _, count) in zip(bars, LOG.bins, strict=True):
+            assert number(bar, "height") == pytest.approx(count * unit, abs=0.02)
+
+    def test_marks_stand_where_the_axis_says(self, variant: str) -> None:
+        """p99 at 260 is in the bin of 256 to 383, near its beginning; the limit is on a label."""
+        svg = drawings(lengths(LOG))[variant]
+        limit, p99, half = (number(one, "x1") for one in of(svg, "kv-fig-mark"))
+        bars = of(svg, "kv-fig-bar")
+        left = [number(bar, "x") - 1 for bar in bars]
+        assert left[2] < half < left[3]
+        assert p99 == pytest.approx(left[4] + (left[5] - left[4]) * 4 / 128, abs=0.05)
+        ticks = {one.text: number(one, "x") for one in svg.iter(f"{SVG}text")}
+        assert limit == pytest.approx(left[0] + (left[1] - left[0]) * 14, abs=0.1)
+        assert ticks["64"] == pytest.approx(left[0], abs=0.05)
+
+    def test_names_keep_off_the_marks(self, variant: str) -> None:
+        svg = drawings(lengths(LOG))[variant]
+        marks = [ends(one) for one in of(svg, "kv-fig-mark")]
+        for name in of(svg, "kv-fig-bold"):
+            left, top, right, low = box(name)
+            for (x, y1), (_, y2) in marks:
+                assert right < x or x < left or low < y1 or y2 < top, name.text
+
+
+@pytest.mark.parametrize("variant", ["wide", "narrow"])
+def test_places_are_as_wide_as_their_blocks(variant: str) -> None:
+    svg = drawings(shared_pool(SHARES, 300))[variant]
+    for row, way in zip(of(svg, "kv-fig-row"), SHARES, strict=True):
+        pool = of(row, "kv-fig-pool")[0]
+        scale = number(pool, "width") / 300
+        held = [number(one, "width") / scale for one in of(row, "kv-fig-bar")]
+        assert held == pytest.approx([held for _, held in way.places], abs=0.05)
+        seats = [(number(one, "x1") - number(pool, "x")) / scale for one in of(row, "kv-fig-seat")]
+        assert seats == pytest.approx(
+            list(itertools.accumulate(r for r, _ in way.places)), abs=0.05
+        )
+
+
+def test_lengths_and_pools_that_contradict_are_refused() -> None:
+    with pytest.raises(ValueError, match="gaps"):
+        Lengths(((1, 1, 5), (3, 3, 5)), ())
+    with pytest.raises(ValueError, match="without a request"):
+        Lengths(((1, 1, 0),), ())
+    with pytest.raises(ValueError, match="marks"):
+        Lengths(((1, 1, 5),), (("far", 10**9),))
+    with pytest.raises(ValueError, match="more held"):
+        Share("a", "b", ((1, 2),))
+    with pytest.raises(ValueError, match="needs more"):
+        shared_pool(SHARES, 50)
+    with pytest.raises(ValueError, match="no way"):
+        shared_pool([], 50)
