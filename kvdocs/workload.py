@@ -11,7 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any, BinaryIO
 
@@ -20,6 +20,7 @@ from kvdocs.serving.plans import plans
 from kvdocs.serving.request_log import lines, tokenizer
 from kvdocs.serving.space import Space
 from kvdocs.serving.vllm import Options
+from kvdocs.serving.vllm_states import rank_state
 from kvdocs.serving.workload import Histogram, Log, bins, mean, percentile, read
 from kvdocs.units import ratio
 
@@ -168,9 +169,17 @@ def _space(args: argparse.Namespace) -> Space | None:
         return Space.every_token(args.pool_tokens // options.block_size, options)
     from kvdocs.facts.hub import find
 
-    layout = find(args.model).layout
-    available = None if args.available is None else size(args.available)
-    return Space.of_model(layout, options, available, args.pool_tokens or 0)
+    model = find(args.model)
+    options = replace(options, state=rank_state(model.config, ranks=1, source=model.id))
+    available = None if args.available is None else _size("--available", args.available)
+    return Space.of_model(model.layout, options, available, args.pool_tokens or 0)
+
+
+def _size(flag: str, text: str) -> int:
+    try:
+        return size(text)
+    except ValueError as error:
+        raise ValueError(f"{flag}: {error}") from None
 
 
 def _opened(path: str) -> BinaryIO:

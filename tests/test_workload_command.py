@@ -82,6 +82,13 @@ def test_the_same_pool_in_tokens_as_the_engine_logs_it(log):
     assert in_bytes == in_tokens == answer(log, *QWEN, "--pool-tokens", "115,088")
 
 
+def test_a_model_with_states_and_one_with_windows_have_an_answer(log):
+    for model in ("Qwen/Qwen3-Next-80B-A3B-Instruct", "google/gemma-3-27b-it"):
+        found = answer(log, "--model", model, "--available", "20GiB", "--max-model-len", "32768")
+        counts = [plan["sequences"] for plan in found["plans"]]
+        assert 0 < counts[0] <= counts[1] <= counts[2] <= counts[-1]
+
+
 def test_a_higher_risk_allows_more(log):
     found = [answer(log, "--pool-tokens", "100000", "--risk", risk) for risk in ("0.1%", "0.05")]
     assert found[0]["plans"][-1]["sequences"] < found[1]["plans"][-1]["sequences"]
