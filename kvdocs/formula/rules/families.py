@@ -168,7 +168,16 @@ def hrm(cfg: EffectiveConfig) -> list[Layer]:
 
 
 def dory(cfg: EffectiveConfig) -> list[Layer]:
-    """The layers between input and output layers run ``n_recurrent_loops`` times; DoryModel."""
+    """The layers between input and output layers run ``n_recurrent_loops`` times; DoryModel.
+
+    Published ``layer_types`` name attention and MLP apart: then two names, and two in each count of
+    layers, are one layer.
+    """
+    types = cfg.get("layer_types")
+    if isinstance(types, list) and "mlp" in types:
+        counts = "num_hidden_layers", "n_input_layers", "n_output_layers", "n_recurrent_layers"
+        halved = {name: cfg.whole(name) // 2 for name in counts if cfg.get(name) is not None}
+        cfg = cfg.of_layer(0, halved | {"layer_types": types[::2]})
     layers = by_type(every_nth(4), full_attention=full, sliding_attention=window)(cfg)
     first = cfg.whole("n_input_layers")
     number = cfg.optional("n_recurrent_layers")
