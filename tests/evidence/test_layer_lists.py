@@ -15,8 +15,11 @@ from kvdocs.formula.config import class_entry
 from tests.installed import missing_architecture
 
 CLASSES = {
-    "DynamicLayer": {"full", "latent", "cross"},
-    "DynamicIndexedLayer": {"latent + index", "latent"},
+    "DynamicLayer": {"full", "latent", "cross", "full + prompt"},
+    "DynamicIndexedLayer": {
+        *("latent + index", "latent"),
+        *("full + index", "full + index + positions"),
+    },
     "DynamicSlidingWindowLayer": {"window", "chunk", "latent window"},
     "LinearAttentionLayer": {"state"},
     "LinearAttentionAndFullAttentionLayer": {"full + state"},
@@ -27,6 +30,15 @@ CLASSES = {
     "DummyLayer": {"shared", "none"},
 }
 LOOPED = {"dory", "inkling2_loop_text"}  # caches of later loops are added while the model runs
+NEEDED = {
+    "qwen4_exp_text": {
+        "indexer_n_heads": 4,
+        "indexer_kv_heads": 1,
+        "indexer_head_dim": 256,
+        "indexer_budget": 2048,
+        "indexer_compress_ratio": 4,
+    }
+}
 WITHOUT_LIST = {"rwkv"}  # its state is not in layers
 # Fields to change, where the class has them.
 CHANGES = [
@@ -85,7 +97,7 @@ def test_layers_and_windows_are_those_of_transformers_own_list(model_type, chang
 
     bring_own_layers()
     needed = changes()[model_type].set if model_type in changes() else {}
-    base = {k: v for k, v in needed.items() if "." not in k}
+    base = {k: v for k, v in needed.items() if "." not in k} | NEEDED.get(model_type, {})
     fields = base | change
     if list(change.values()) in (["reversed"], ["all"]):
         name = next(iter(change))
