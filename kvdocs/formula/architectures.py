@@ -96,7 +96,7 @@ def _refusal(cfg: EffectiveConfig) -> ConfigError:
     inner = nested if isinstance(nested, dict) else {}
     found = [name for name in FIELDS if (cfg.published | inner).get(name) is not None]
     problem = (
-        f"is {cfg.model_type!r}, and no rule here says what its layers keep. Fields found: "
+        f"is {cfg.model_type[:60]!r}, and no rule here says what its layers keep. Fields found: "
         f"{', '.join(found) or 'none that a rule reads'}"
     )
     remedy = "State the layout by hand, in a TOML file: kvdocs/formula/by_hand.py says how"

@@ -149,7 +149,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "HTML for the model": (on("/api/", web_page()), "a web page came back"),
     "HTML for the config": (on("/resolve/", web_page()), "a web page came back"),
     "not JSON": (on("/resolve/", status(200, b"model_type: qwen2")), "is not JSON"),
-    "a list": (on("/resolve/", status(200, b"[]")), "holds a JSON list, not an object"),
+    "a list": (on("/resolve/", status(200, b"[]")), "holds [], not a JSON object"),
     "not text": (on("/resolve/", status(200, b"\xff\xfe\x00")), "not UTF-8"),
     "deep nesting": (on("/resolve/", status(200, b"[" * 200_000)), "not usable JSON"),
     "50 MB config": (on("/resolve/", fifty_megabytes()), "larger than 5,000,000 bytes"),

@@ -66,7 +66,7 @@ def test_each_names_its_field_and_gives_no_number(config, field, says):
         ("", "line 1, column 1"),
         ("{", "is not JSON"),
         ('{"a": 1,}', "line 1"),
-        ("[1, 2]", "a JSON list"),
+        ("[1, 2]", "holds [1, 2], not a JSON object"),
         ("null", "not an object"),
         ("[" * 100_000, "JSON"),
         ('{"a": ' + "9" * 5000 + "}", "JSON"),
