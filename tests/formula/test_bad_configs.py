@@ -67,7 +67,7 @@ def test_each_names_its_field_and_gives_no_number(config, field, says):
         ("{", "is not JSON"),
         ('{"a": 1,}', "line 1"),
         ("[1, 2]", "holds [1, 2], not a JSON object"),
-        ("null", "not an object"),
+        ("null", "holds null, not a JSON object"),
         ("[" * 100_000, "JSON"),
         ('{"a": ' + "9" * 5000 + "}", "JSON"),
         ("<html>", "is not JSON"),
