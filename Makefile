@@ -1,13 +1,14 @@
 # make site   build the guide into site/          make test      check everything
 # make serve  the guide with reload               make test-gpu  the CUDA suite
 # make bench  timings, as ratios                  make evidence  every architecture of transformers
+# make test-engines  engines' own accounting, run for real
 
 PYTHON ?= python3
 BIN := .venv/bin
 export NO_MKDOCS_2_WARNING := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: site serve test test-gpu evidence bench clean
+.PHONY: site serve test test-gpu test-engines evidence bench clean
 
 site: .venv/site.ok
 	$(BIN)/python -m kvdocs.site.build
@@ -25,6 +26,15 @@ test: .venv/test.ok
 test-gpu: .venv/test.ok
 	$(BIN)/python -m pytest -m gpu tests/gpu
 
+# vLLM's planner and llama.cpp on a CPU, in an environment of their own. The other tests read records.
+test-engines: .venv-engines/ok
+	VLLM_TARGET_DEVICE=cpu KVDOCS_HUB=snapshot .venv-engines/bin/python -m pytest -m engine tests/engines
+
+.venv-engines/ok: requirements-engines.lock
+	$(PYTHON) -m venv .venv-engines
+	.venv-engines/bin/python -m pip install --quiet --no-deps -r requirements-engines.lock
+	@touch $@
+
 evidence: .venv/test.ok
 	$(BIN)/python -m kvdocs evidence sweep
 
@@ -32,7 +42,7 @@ bench: .venv/test.ok
 	$(BIN)/python -m tests.bench
 
 clean:
-	rm -rf .venv site
+	rm -rf .venv .venv-engines site
 
 .venv/site.ok: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("kvdocs needs Python 3.11 or newer: make PYTHON=python3.12 …" if sys.version_info < (3, 11) else 0)'

@@ -1,8 +1,8 @@
 """kvdocs: how much memory a language model's KV cache takes, exactly, from its published config.
 
-The floors, lowest first (a floor imports only the ones below it):
+The floors; each imports only floors that come before it:
 
-    units -> formula -> facts -> serving -> evidence -> site -> cli
+    units, formula, facts, serving, evidence, site, cli
 """
 
 __version__ = "0.1.0"

@@ -10,21 +10,28 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from importlib import import_module
 
 from kvdocs import __version__
 from kvdocs.startup import put_off
 
+put_off("inspect")  # dataclasses imports it and hardly ever uses it
+
+from dataclasses import dataclass  # noqa: E402
+
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
-    from typing import Any
-
-
-put_off("inspect")  # dataclasses imports it and hardly ever uses it
+    from collections.abc import Callable, Sequence
+    from typing import Any, NoReturn
 
 
 def command() -> int:
     """The entry point: ``main``, and no search for garbage while Python shuts down."""
+    if sys.stdout is None:  # closed by the caller, as in `kvdocs … >&-`
+        _complain("kvdocs: there is no standard output to answer on")
+        return 2
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # × where the terminal has only ASCII
     status = main()
     gc.freeze()
     return status
@@ -32,16 +39,32 @@ def command() -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    args = _parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else list(argv)
+    args = _parser(given[:1]).parse_args(given)
     try:
-        status: int = args.run(args)
+        status: int = import_module(f"kvdocs.{COMMANDS[args.command].module}").run(args)
+        sys.stdout.flush()
         return status
     except ValueError as error:  # ConfigError, LookupFailed: what was wrong and what to do next
-        print(f"kvdocs {args.command}: {error}", file=sys.stderr)
+        _complain(f"kvdocs {args.command}: {error}")
         return 2
     except BrokenPipeError:  # the reader of our output has gone, e.g. `kvdocs … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
+    except OSError as error:  # a full disk behind `kvdocs … > file`
+        _complain(f"kvdocs {args.command}: the answer could not be written: {error.strerror}")
+        _discard_output()
+        return 2
+
+
+def _complain(text: str) -> None:
+    if sys.stderr is not None:
+        print(text, file=sys.stderr)
+
+
+def _discard_output() -> None:
+    """Let nothing that is still in a buffer raise again while Python shuts down."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Help(argparse.HelpFormatter):
@@ -55,57 +78,55 @@ class _Command(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=_Help, **options)
 
+    def error(self, message: str) -> NoReturn:
+        _complain(f"{self.prog}: {message}. See {self.prog} --help")
+        raise SystemExit(2)
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="kvdocs",
-        description="How much memory a language model's KV cache takes, exactly.",
-        formatter_class=_Help,
+
+def _parser(named: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of the command that is ``named``, or of all where none is."""
+    parser = _Command(
+        prog="kvdocs", description="How much memory a language model's KV cache takes, exactly."
     )
     parser.add_argument("--version", action="version", version=f"kvdocs {__version__}")
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", prog="kvdocs", parser_class=_Command
     )
-
-    cost = commands.add_parser("cost", help="bytes one sequence's cache takes, with the derivation")
-    _add_model(cost)
-    cost.add_argument("--tokens", type=_tokens, default=4096, help="sequence length (4096)")
-    cost.add_argument(
-        "--kv-dtype", help="cache dtype: fp8, float32 … (what the config names, else bfloat16)"
-    )
-    cost.add_argument(
-        "--encoder-tokens", type=_tokens, help="length of the encoder's output (T5, BART, Mllama)"
-    )
-    cost.set_defaults(run=_cost)
-
-    measure = commands.add_parser("measure", help="hold the formula against a real cache")
-    _add_model(measure)
-    measure.add_argument("--tokens", type=_tokens, default=64, help="prompt length (64)")
-    measure.add_argument("--device", choices=("meta", "cpu", "cuda"), default="meta")
-    measure.set_defaults(run=_measure)
-
-    numbers = commands.add_parser("numbers", help="check or fix every number stated in the pages")
-    numbers.add_argument("action", choices=("check", "fix"))
-    numbers.add_argument("paths", nargs="*", default=["docs"], help="pages or folders (docs)")
-    numbers.set_defaults(run=_numbers)
-
-    defaults = commands.add_parser("defaults", help="class defaults against transformers")
-    defaults.add_argument("action", choices=("check", "update"))
-    defaults.set_defaults(run=_defaults)
-
-    evidence = commands.add_parser("evidence", help="every architecture against the formula")
-    evidence.add_argument("action", choices=("sweep",))
-    evidence.add_argument("--jobs", type=_jobs, default=2, help="processes at once (2)")
-    evidence.add_argument(
-        "--only", nargs="+", default=[], metavar="NAME", help="model_types or classes; prints JSON"
-    )
-    evidence.set_defaults(run=_evidence)
-
-    snapshot = commands.add_parser("snapshot", help="the embedded configs against the live Hub")
-    snapshot.add_argument("action", choices=("check", "update"))
-    snapshot.add_argument("models", nargs="*", metavar="MODEL", help="Hub ids (default: all)")
-    snapshot.set_defaults(run=_snapshot)
+    for name in [name for name in named if name in COMMANDS] or COMMANDS:
+        command = COMMANDS[name]
+        command.add(commands.add_parser(name, help=command.help))
     return parser
+
+
+def _whole(what: str, most: int) -> Callable[[str], int]:
+    """How an argument is read that is a whole number from 1 to ``most``."""
+
+    def read(text: str) -> int:
+        digits = text.replace(",", "").replace("_", "")
+        if not digits.isdecimal() or len(digits) > 13 or not 1 <= int(digits) <= most:
+            raise argparse.ArgumentTypeError(f"{text[:40]!r} is not {what}")
+        return int(digits)
+
+    return read
+
+
+_tokens = _whole("a number of tokens, such as 4096", 10**12)
+_count = _whole("a whole number of 1 or more", 10**9)
+_ranks = _whole("a number of GPUs, such as 4", 10**6)
+_jobs = _whole("a number of processes, such as 4", 1000)
+
+
+def _risk(text: str) -> Any:
+    from fractions import Fraction
+
+    number = text.removesuffix("%").strip()
+    try:
+        risk = Fraction(number) / (100 if text.endswith("%") else 1)
+    except (ValueError, ZeroDivisionError):
+        risk = Fraction(0)
+    if not Fraction(1, 10**6) <= risk < 1:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not from 0.0001% to below 100%")
+    return risk
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
@@ -115,50 +136,115 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 
 
-def _tokens(text: str) -> int:
-    digits = text.replace(",", "").replace("_", "")
-    if not digits.isdecimal() or not 1 <= int(digits) <= 10**12:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens, such as 4096")
-    return int(digits)
+def _add_cost(cost: argparse.ArgumentParser) -> None:
+    _add_model(cost)
+    cost.add_argument("--tokens", type=_tokens, default=4096, help="sequence length (4096)")
+    cost.add_argument(
+        "--kv-dtype", help="cache dtype: fp8, float32 … (what the config names, else bfloat16)"
+    )
+    cost.add_argument(
+        "--encoder-tokens", type=_tokens, help="length of the encoder's output (T5, BART, Mllama)"
+    )
+    cost.add_argument(
+        "--engine", choices=("transformers",), help="also what this engine's own cache takes"
+    )
 
 
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes, such as 4")
-    return int(text)
+def _add_fit(fit: argparse.ArgumentParser) -> None:
+    _add_model(fit)
+    card = fit.add_mutually_exclusive_group()
+    card.add_argument("--gpu", metavar="NAME", help="the card, such as 4090, l4 or h100")
+    card.add_argument("--vram", metavar="SIZE", help="or its memory, such as 24564MiB")
+    fit.add_argument("--tokens", type=_tokens, metavar="N", help="length of each sequence")
+    fit.add_argument("--users", type=_count, metavar="N", help="sequences at once")
+    fit.add_argument("--kv-dtype", default="auto", help="cache dtype, in vLLM's words (auto)")
+    weights = fit.add_mutually_exclusive_group()
+    weights.add_argument("--weights-dtype", metavar="DTYPE", help="bf16, fp8, int8 or int4")
+    weights.add_argument("--weights", metavar="SIZE", help="or the size of all weights")
+    fit.add_argument("--tp", type=_count, default=1, metavar="N", help="tensor-parallel ranks")
+    fit.add_argument("--pp", type=_count, default=1, metavar="N", help="pipeline stages")
+    fit.add_argument("--engine", choices=("vllm",), default="vllm", help="vllm, as of 0.33.0")
+    fit.add_argument("--utilization", default="0.92", help="share the engine may use (0.92)")
+    fit.add_argument("--overhead", metavar="SIZE", help="working memory, not a cited range")
+    fit.add_argument(
+        "--available", metavar="SIZE", help='the engine\'s own "Available KV cache memory": exact'
+    )
+    fit.add_argument(
+        "--max-num-batched-tokens", type=_count, default=2048, metavar="N", help="(2048)"
+    )
 
 
-def _cost(args: argparse.Namespace) -> int:
-    from kvdocs.cost import run
-
-    return run(args)
-
-
-def _measure(args: argparse.Namespace) -> int:
-    from kvdocs.evidence.measure import run
-
-    return run(args)
-
-
-def _numbers(args: argparse.Namespace) -> int:
-    from kvdocs.site.numbers import run
-
-    return run(args)
+def _add_workload(workload: argparse.ArgumentParser) -> None:
+    workload.add_argument(
+        "file", metavar="FILE", help="one request a line, or - for standard input"
+    )
+    workload.add_argument("--model", help="a Hub id or a path to a config.json")
+    pool = workload.add_mutually_exclusive_group()
+    pool.add_argument("--available", metavar="SIZE", help="memory for the cache, such as 10GiB")
+    pool.add_argument("--pool-tokens", type=_tokens, metavar="N", help="cache size in tokens")
+    workload.add_argument("--max-model-len", type=_tokens, metavar="N", help="limit of the server")
+    workload.add_argument("--risk", type=_risk, default="1%", help="of outgrowing the pool (1%%)")
+    workload.add_argument("--tokenizer", metavar="FILE", help="a tokenizer.json, to count messages")
+    workload.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 
 
-def _defaults(args: argparse.Namespace) -> int:
-    from kvdocs.evidence.defaults import run
-
-    return run(args)
-
-
-def _evidence(args: argparse.Namespace) -> int:
-    from kvdocs.evidence.sweep import run
-
-    return run(args)
+def _add_explain(explain: argparse.ArgumentParser) -> None:
+    explain.add_argument("file", metavar="FILE", help="a log, or - for standard input")
+    explain.add_argument("--model", help="Hub id or config.json, if the log does not name it")
+    explain.add_argument("--tp", type=_ranks, help="tensor-parallel GPUs, if the log does not say")
+    explain.add_argument("--kv-dtype", help="cache dtype, if the log does not say: fp8, q8_0 …")
+    explain.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
 
-def _snapshot(args: argparse.Namespace) -> int:
-    from kvdocs.facts.refresh import run
+def _add_measure(measure: argparse.ArgumentParser) -> None:
+    _add_model(measure)
+    measure.add_argument("--tokens", type=_tokens, default=64, help="prompt length (64)")
+    measure.add_argument("--device", choices=("meta", "cpu", "cuda"), default="meta")
 
-    return run(args)
+
+def _add_numbers(numbers: argparse.ArgumentParser) -> None:
+    numbers.add_argument("action", choices=("check", "fix"))
+    numbers.add_argument("paths", nargs="*", default=["docs"], help="pages or folders (docs)")
+
+
+def _add_defaults(defaults: argparse.ArgumentParser) -> None:
+    defaults.add_argument("action", choices=("check", "update"))
+
+
+def _add_evidence(evidence: argparse.ArgumentParser) -> None:
+    evidence.add_argument("action", choices=("sweep",))
+    evidence.add_argument("--jobs", type=_jobs, default=2, help="processes at once (2)")
+    evidence.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="model_types or classes; prints JSON"
+    )
+
+
+def _add_snapshot(snapshot: argparse.ArgumentParser) -> None:
+    snapshot.add_argument("action", choices=("check", "update"))
+    snapshot.add_argument("models", nargs="*", metavar="MODEL", help="Hub ids (default: all)")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: its line of help, its arguments, the module whose ``run`` answers."""
+
+    help: str
+    add: Callable[[argparse.ArgumentParser], None]
+    module: str
+
+
+COMMANDS = {
+    "cost": Command("bytes one sequence's cache takes, with the derivation", _add_cost, "cost"),
+    "fit": Command("how many sequences fit on a GPU, term by term", _add_fit, "fit"),
+    "workload": Command("a log of requests: lengths, and how many fit", _add_workload, "workload"),
+    "explain": Command("what an engine's log, error or metrics mean", _add_explain, "explain"),
+    "measure": Command("hold the formula against a real cache", _add_measure, "evidence.measure"),
+    "numbers": Command(
+        "check or fix every number stated in the pages", _add_numbers, "site.numbers"
+    ),
+    "defaults": Command("class defaults against transformers", _add_defaults, "evidence.defaults"),
+    "evidence": Command("every architecture against the formula", _add_evidence, "evidence.sweep"),
+    "snapshot": Command(
+        "the embedded configs against the live Hub", _add_snapshot, "facts.refresh"
+    ),
+}

@@ -12,6 +12,8 @@ from kvdocs.evidence.known import known_by
 from kvdocs.facts.hub import find
 from kvdocs.facts.models import Model
 from kvdocs.formula import crossover, dtype_name
+from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.fields import ATTENTION
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DEFAULT_DTYPE, DTYPE_BYTES, EncoderLengthMissing
 from kvdocs.units import binary, exact
@@ -19,6 +21,10 @@ from kvdocs.units import binary, exact
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from typing import Any
+
+
+# Where a config may name a cache dtype; kvdocs.formula.kv_dtype knows more.
+QUANTISED = ("quantization_config", "compression_config", "hf_quant_config")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -30,6 +36,10 @@ def run(args: argparse.Namespace) -> int:
         found = answer(model, args.tokens, dtype, args.encoder_tokens, named_by)
     except EncoderLengthMissing as error:
         raise ValueError(f"{model.id}: {error} with --encoder-tokens") from None
+    if args.engine:
+        from kvdocs.cost_engine import by_transformers
+
+        found["engine"] = by_transformers(model, found)
     print(json.dumps(found, indent=2) if args.json else table(model, found))
     return 0
 
@@ -40,7 +50,7 @@ def kv_dtype(model: Model) -> tuple[str, str | None]:
     Raises:
         ConfigError: the config names a cache dtype unknown here.
     """
-    if "quantization_config" in model.config or "hf_quant_config" in model.config:
+    if any(place in model.config for place in QUANTISED):
         from kvdocs.formula.kv_dtype import named_kv_dtype
 
         return named_kv_dtype(model.config, model.id) or (DEFAULT_DTYPE, None)
@@ -57,9 +67,10 @@ def answer(
     """The answer under its documented keys; sizes in bytes.
 
     ``bytes_per_token`` is what the next token adds at this length. In ``layers`` the bytes are of
-    ONE layer, and its token bytes count up to ``window`` tokens. ``encoder_tokens`` is the length
-    of the encoder's output, null where none was given; ``kv_dtype_from`` the config's field that
-    named the dtype, null where none did.
+    ONE layer, and its token bytes count up to ``window`` tokens. ``from_defaults`` holds what the
+    config does not say and the config class does. ``encoder_tokens`` is the length of the encoder's
+    output, null where none was given; ``kv_dtype_from`` the config's field that named the dtype,
+    null where none did.
 
     Raises:
         ConfigError: no rule for the model, or a field without a usable value.
@@ -85,6 +96,7 @@ def answer(
             for layer, count in layout.groups()
         ],
         "weights_bytes": model.weights.bytes if model.weights else None,
+        "from_defaults": _from_defaults(model),
         "known_by": known_by(model.config["model_type"], model.id),
     }
 
@@ -92,29 +104,44 @@ def answer(
 def table(model: Model, found: dict[str, Any]) -> str:
     """The answer for people, with the derivation."""
     tokens, dtype = found["tokens"], found["kv_dtype"]
+    origin = "" if model.source.kind == "file" else f", {model.source}"
     lines = [
-        f"{model.id} ({found['model_type']}), {model.source}",
+        f"{model.id} ({found['model_type']}){origin}",
         f"one sequence of {tokens:,} tokens, cache in {dtype}"
         + (f" ({found['kv_dtype_from']})" if found["kv_dtype_from"] else ""),
         "",
         *(f"  {line}" for line in model.layout.derivation(tokens, dtype, found["encoder_tokens"])),
         "",
-        _row("cache", found["bytes"]),
-        _row("next token", found["bytes_per_token"]),
+        row("cache", found["bytes"]),
+        row("next token", found["bytes_per_token"]),
     ]
     if model.weights:
         count = crossover(model.weights.bytes, found["bytes"])
-        lines.append(_row("weights", model.weights.bytes) + f"  ({model.weights.kind})")
+        lines.append(row("weights", model.weights.bytes) + f"  ({model.weights.kind})")
         lines.append(f"  {count:,} such sequences hold more than the weights")
+    if missing := found["from_defaults"]:
+        stated = ", ".join(f"{name} {value:,}" for name, value in missing.items())
+        lines.append(f"  not in the config, so the default of its class counts: {stated}")
     lines.append(f"  known by: {KNOWN_BY[found['known_by']]}")
+    if "engine" in found:
+        from kvdocs.cost_engine import rows
+
+        lines += rows(found)
     return "\n".join(lines)
 
 
 KNOWN_BY = {
-    "measured": "measured; the formula equals the cache transformers allocates, byte for byte",
-    "engine": "an engine's own accounting agrees with the formula",
+    "measured": "measured; for this architecture the formula equals, byte for byte, the cache that "
+    "transformers allocates in 16 bits",
     "unverified": "unverified; the formula follows the config class, no cache was measured",
 }
+
+
+def _from_defaults(model: Model) -> dict[str, int]:
+    config = EffectiveConfig.of(model.config, model.id)
+    absent = (name for name in ATTENTION if name not in config.published)
+    found = {name: config.defaults.get(name) for name in absent}
+    return {name: value for name, value in found.items() if isinstance(value, int)}
 
 
 def _layer(layer: Layer, count: int, element_bytes: int, encoder_tokens: int) -> dict[str, Any]:
@@ -128,5 +155,5 @@ def _layer(layer: Layer, count: int, element_bytes: int, encoder_tokens: int) ->
     }
 
 
-def _row(name: str, count: int) -> str:
+def row(name: str, count: int) -> str:
     return f"  {name:<12}{binary(count):>10}  {exact(count):>24}"

@@ -22,6 +22,7 @@ KEYS = [
     "constant_bytes",
     "layers",
     "weights_bytes",
+    "from_defaults",
     "known_by",
 ]
 
@@ -174,3 +175,54 @@ def test_numbers_check_fails_and_fix_mends(tmp_path):
     assert kvdocs("numbers", "fix", str(page)).returncode == 0
     assert "[56 KiB]" in page.read_text(encoding="utf-8")
     assert kvdocs("numbers", "check", str(page)).returncode == 0
+
+
+def test_defaults_that_stand_in_are_said():
+    found = answer("cost", "google/gemma-3-4b-it")
+    assert found["from_defaults"] == {
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+    }
+    run = kvdocs("cost", "-", stdin='{"model_type": "llama", "num_hidden_layers": 2}')
+    assert "num_attention_heads 32, hidden_size 4,096\n" in run.stdout
+
+
+def shell(line):
+    """A command line with redirections, run by a shell."""
+    command = line.replace("kvdocs", f"{sys.executable} -m kvdocs")
+    return subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("kvdocs cost - <&-", "standard input: it is closed"),
+        ("kvdocs cost Qwen/Qwen2.5-7B-Instruct >&-", "there is no standard output"),
+        ("kvdocs cost Qwen/Qwen2.5-7B-Instruct >/dev/full", "could not be written: No space left"),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_is_said_without_a_traceback(line, said):
+    run = shell(line)
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert said in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+def test_an_error_does_not_go_to_standard_output():
+    run = shell("kvdocs cost nothing.json 2>&-")
+    assert (run.returncode, run.stdout) == (2, "")
+
+
+def test_a_terminal_without_the_signs_gets_an_answer():
+    run = kvdocs("cost", "Qwen/Qwen2.5-7B-Instruct", PYTHONIOENCODING="ascii")
+    assert run.returncode == 0
+    assert "28 layers ? 4 KV heads" in run.stdout
+
+
+def test_a_length_beyond_reason_is_cut_in_the_message():
+    run = kvdocs("cost", "Qwen/Qwen2.5-7B-Instruct", "--tokens", "9" * 5000)
+    assert run.returncode == 2
+    assert len(run.stderr) < 200
+    assert run.stderr.count("\n") == 1

@@ -15,6 +15,10 @@ TOP = {
     "startup": "units",
     "__main__": "cli",
     "cost": "cli",
+    "explain": "cli",
+    "fit": "cli",
+    "cost_engine": "cli",
+    "workload": "cli",
 }
 HEAVY = {"torch", "transformers", "pandas", "numpy", "mkdocs", "huggingface_hub"}
 
@@ -48,7 +52,7 @@ def test_the_formula_needs_the_standard_library_only(path):
     assert {name.split(".")[0] for name in _imports(path)} <= allowed
 
 
-@pytest.mark.parametrize("floor", ["units", "formula", "facts", "site"])
+@pytest.mark.parametrize("floor", ["units", "formula", "facts", "serving", "site"])
 def test_torch_and_transformers_are_imported_in_evidence_only(floor):
     files = [PACKAGE / "units.py"] if floor == "units" else (PACKAGE / floor).rglob("*.py")
     for path in files:
@@ -57,7 +61,12 @@ def test_torch_and_transformers_are_imported_in_evidence_only(floor):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["cost", "Qwen/Qwen2.5-7B-Instruct"], ["cost", "google/gemma-3-4b-it", "--json"], ["--help"]],
+    [
+        ["cost", "Qwen/Qwen2.5-7B-Instruct"],
+        ["cost", "google/gemma-3-4b-it", "--json"],
+        ["explain", "kvdocs/facts/reports.toml", "--model", "Qwen/Qwen3-14B"],
+        ["--help"],
+    ],
 )
 def test_the_command_line_answers_without_heavy_imports(arguments):
     code = (

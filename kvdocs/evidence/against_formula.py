@@ -14,11 +14,11 @@ from typing import Any
 from kvdocs.evidence.caches import MeasureError
 from kvdocs.evidence.contents import NOTHING, Contents
 from kvdocs.evidence.default_models import NoCache, build, encoder_tokens, published, run
-from kvdocs.evidence.measure import kept_by_transformers
 from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import CacheLayout, ConfigError, layout_of
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DTYPE_BYTES
+from kvdocs.serving.transformers import kept_by_transformers
 
 # Prompts; where windows exist, the long one passes the longest. The second width runs that only.
 SHORT, LONG = 64, 1000

@@ -108,12 +108,21 @@ def _text_part(config_class: Any) -> tuple[str, Any]:
 def _of_the_part(config_class: Any, path: str, inner: Any) -> dict[str, Any]:
     """How the class treats a part that is absent, or that names a model_type of its own."""
     own, plain = _standing(inner), _standing(_made(type(inner)))
-    differing = {name: value for name, value in own.items() if plain.get(name) != value}
+    stated = _stated(config_class, path)
+    differing = {
+        name: value for name, value in own.items() if plain.get(name) != value or name in stated
+    }
     return {
         "defaults": differing,
         "flat": _takes_flat_fields(config_class, path),
         "fixed": _keeps_its_class(config_class, path),
     }
+
+
+def _stated(config_class: Any, path: str) -> set[str]:
+    """Fields that the class gives its part where the config has none."""
+    part = (config_class.sub_configs_defaults or {}).get(path)
+    return set(part.init_kwargs) if part is not None else set()
 
 
 def _standing(config: Any) -> dict[str, Any]:

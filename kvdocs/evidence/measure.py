@@ -25,8 +25,9 @@ from kvdocs.evidence.caches import (
 from kvdocs.facts.hub import find
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout, layout_of
-from kvdocs.formula.layers import Layer, plural
+from kvdocs.formula.layers import plural
 from kvdocs.formula.layout import DTYPE_BYTES
+from kvdocs.serving.transformers import bytes_by_transformers
 from kvdocs.units import binary, exact
 
 DEVICES = ("meta", "cpu", "cuda")
@@ -38,7 +39,7 @@ class LayerBytes:
     """One layer after one step, in bytes.
 
     ``shown`` is what its tensors show and ``stored`` the memory behind them; ``to_show`` and
-    ``to_store`` are what the formula's layer makes of them under ``kept_by_transformers``.
+    ``to_store`` are what the formula's layer makes of them under ``bytes_by_transformers``.
     """
 
     index: int
@@ -142,42 +143,6 @@ def measure(
         seen += new
         steps.append(_step(source, layout, held(cache, source), seen, new, DTYPE_BYTES[dtype]))
     return Measurement(source, device, dtype, tuple(steps))
-
-
-def kept_by_transformers(layer: Layer, tokens: int, new: int) -> tuple[int, int]:
-    """Tokens a cache layer shows, and tokens in the memory behind it, after a step of ``new``.
-
-    A layer joins what it showed before and the new tokens, and a plain layer shows the result.
-    A sliding layer shows only the last window - 1 of them, because the next token will bring
-    itself; the memory behind is freed when the next step makes its own. So after a long prompt
-    all of it is still stored, and after a decoded token min(tokens, window), the formula.
-
-    The class is ``DynamicSlidingWindowLayer`` of transformers, the same from 4.57 to 5.24.
-    """
-    if layer.window is None:
-        return tokens, tokens
-    before = min(tokens - new, layer.window - 1)
-    return min(tokens, layer.window - 1), before + new
-
-
-def bytes_by_transformers(layer: Layer, tokens: int, new: int, size: int) -> tuple[int, int]:
-    """Bytes a cache layer shows, and bytes in the memory behind it, after a step of ``new``.
-
-    Waiting tokens of a compressed layer are a slice of all that were joined in the step, as those
-    of a sliding layer are (DeepseekV4HCACache of transformers 5.24.0).
-    """
-    shown = stored = 0
-    for part in layer.parts:
-        kept, behind = kept_by_transformers(part, tokens, new)
-        if part.window is not None:
-            shown += part.elements_per_token * kept * size
-            stored += part.elements_per_token * behind * size
-            continue
-        held = part.bytes(tokens, size, encoder_tokens=0)
-        joined = (tokens - new) % part.period + new - tokens % part.period
-        shown += held
-        stored += held + joined * part.elements_per_token * size * (part.period > 1)
-    return shown, stored
 
 
 def run(args: argparse.Namespace) -> int:

@@ -18,6 +18,9 @@ from kvdocs.facts.models import LookupFailed, Model
 from kvdocs.facts.refresh import Difference, by_reason, compare, gathered, renames, renewed
 from kvdocs.facts.snapshot import Folder
 
+# Pages say no more, so that the same models give the same pages however the network failed.
+UNREACHED = "the Hub gave no whole answer"
+
 
 @dataclass(frozen=True)
 class Catalogue:
@@ -65,7 +68,7 @@ def catalogue(folder: Folder = snapshot.FOLDER) -> Catalogue:
 
 def _choose(known: Model, answer: Model | LookupFailed) -> Model:
     if isinstance(answer, LookupFailed):
-        return known.standing_in(answer.reason)
+        return known.standing_in(answer.reason if answer.reached else UNREACHED)
     return renewed(known, answer)
 
 
@@ -79,7 +82,9 @@ def _sentence(models: Sequence[Model]) -> str:
 
 def _dated(models: Sequence[Model]) -> str:
     dates = sorted({model.source.retrieved or "no date" for model in models})
-    return f"snapshot of {' to '.join(dates[:1] + dates[1:][-1:])}"
+    reasons = sorted({model.source.fallback for model in models} - {""})
+    because = f", because {' or '.join(reasons)}" if reasons else ""
+    return f"snapshot of {' to '.join(dates[:1] + dates[1:][-1:])}{because}"
 
 
 def _fallbacks(failures: Sequence[LookupFailed]) -> list[str]:

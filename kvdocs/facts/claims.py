@@ -7,10 +7,12 @@ that does not say everything it must is refused, with the key and the field that
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,7 @@ _GPU_FIELDS: dict[str, Types] = {
     "memory_source": (str,),
     "compute_capability": (str,),
     "capability_source": (str,),
+    "fp8_storage": (bool,),
     "fp8_arithmetic": (bool,),
 }
 _GPU_OPTIONAL: dict[str, Types] = {"remark": (str,)}
@@ -63,7 +66,8 @@ class Claim:
 class Gpu:
     """One card. ``memory_mib`` is the driver's total in MiB, not the figure it is sold by.
 
-    ``fp8_arithmetic``: the card multiplies FP8 numbers itself. ``remark`` may be empty.
+    ``fp8_storage``: vLLM 0.33.0 keeps a cache in FP8 on it. ``fp8_arithmetic``: the card
+    multiplies FP8 numbers itself. ``remark`` may be empty.
     """
 
     key: str
@@ -73,6 +77,7 @@ class Gpu:
     memory_source: str
     compute_capability: str
     capability_source: str
+    fp8_storage: bool
     fp8_arithmetic: bool
     remark: str = ""
 
@@ -83,7 +88,7 @@ def load_claims(path: Path | None = None) -> dict[str, Claim]:
     Raises:
         OSError: the file cannot be read.
         ValueError: the file is not TOML, or a claim lacks a field, has one too many or one of the
-            wrong kind; the message names file, key and field.
+            wrong kind, or its sentence has another number; the message names file, key and field.
 
     >>> claim = load_claims()["vllm.block_size.default"]
     >>> claim.value, claim.version
@@ -132,7 +137,22 @@ def _claim(where: str, key: str, table: Any) -> Claim:
         date.fromisoformat(table["checked"])
     except ValueError as error:
         raise ValueError(f"{where}: field 'checked' is not a date: {error}") from error
+    if not _says(table["value"], table["says"]):
+        raise ValueError(f"{where}: field 'says' does not name the value {table['value']!r}")
     return Claim(key=key, **table)
+
+
+def _says(value: Value, sentence: str) -> bool:
+    """Whether a value that is a number, with or without a unit, stands in the sentence."""
+    number = re.fullmatch(r"([\d,]+(?:\.\d+)?)(?: [A-Za-z]+)?", str(value))
+    if number is None:
+        return True
+    stated = re.findall(r"\d[\d,]*(?:\.\d+)?", sentence)
+    return _plain(number[1]) in map(_plain, stated)
+
+
+def _plain(number: str) -> Fraction:
+    return Fraction(number.replace(",", ""))
 
 
 def _gpu(where: str, key: str, table: Any) -> Gpu:

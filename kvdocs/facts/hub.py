@@ -33,6 +33,8 @@ def find(name: str) -> Model:
         ConfigError: what is there is no config.
     """
     if name == "-":
+        if sys.stdin is None:
+            raise LookupFailed("standard input", "it is closed", "Pipe a config.json into it")
         return _from_bytes(sys.stdin.buffer.read(LARGEST_CONFIG + 1), "standard input")
     if _is_path(name):
         return _from_file(os.path.expanduser(name))

@@ -39,15 +39,19 @@ class Deadline:
         return max(0.0, self.end - time.monotonic())
 
     def missed(self) -> Trouble:
-        return Trouble(f"the Hub did not answer within {self.seconds:g} seconds", LATER)
+        reason = f"the Hub did not answer within {self.seconds:g} seconds"
+        return Trouble(reason, LATER, reached=False)
 
 
 class Trouble(Exception):
-    """What went wrong with one request, in our own words: the client's could name a token."""
+    """What went wrong with one request, in our own words: the client's could name a token.
 
-    def __init__(self, reason: str, remedy: str = LATER) -> None:
+    ``reached`` is False where nobody answered.
+    """
+
+    def __init__(self, reason: str, remedy: str = LATER, reached: bool = True) -> None:
         super().__init__(reason)
-        self.reason, self.remedy = reason, remedy
+        self.reason, self.remedy, self.reached = reason, remedy, reached
 
 
 def get(url: str, what: str, limit: int, deadline: Deadline, start_only: bool = False) -> bytes:
@@ -188,10 +192,11 @@ def _explain(error: Exception, deadline: Deadline) -> Trouble:
     if not deadline.left() or any(isinstance(cause, TimeoutError) for cause in causes):
         return deadline.missed()
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return Trouble("the Hub's address could not be looked up", f"Check the network. {LATER}")
+        remedy = f"Check the network. {LATER}"
+        return Trouble("the Hub's address could not be looked up", remedy, reached=False)
     if type(error).__name__ == "OfflineModeIsEnabled":
         return Trouble("HF_HUB_OFFLINE is set", "Unset it to ask the Hub")
-    return Trouble(f"the connection to the Hub failed ({type(error).__name__})")
+    return Trouble(f"the connection to the Hub failed ({type(error).__name__})", reached=False)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

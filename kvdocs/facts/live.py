@@ -71,8 +71,7 @@ def fetch_many(model_ids: Iterable[str], timeout_s: float) -> dict[str, Model | 
         work = (todo, answers, deadline)
         Thread(target=_work, args=work, name="kvdocs-hub", daemon=True).start()
     found = dict(_until(deadline, answers, len(ids)))
-    late = deadline.missed()
-    return {name: found.get(name) or LookupFailed(name, late.reason, late.remedy) for name in ids}
+    return {name: found.get(name) or _failed(name, deadline.missed()) for name in ids}
 
 
 def _work(todo: SimpleQueue[str], answers: SimpleQueue[Any], deadline: Deadline) -> None:
@@ -101,10 +100,14 @@ def _answer(name: str, deadline: Deadline) -> Model | LookupFailed:
     except LookupFailed as error:
         return error
     except Trouble as trouble:
-        return LookupFailed(name, trouble.reason, trouble.remedy)
+        return _failed(name, trouble)
     except Exception as error:  # an answer nobody foresaw is no reason to fail without a sentence
         reason = f"the Hub's answer could not be understood ({type(error).__name__})"
         return LookupFailed(name, reason, LATER)
+
+
+def _failed(name: str, trouble: Trouble) -> LookupFailed:
+    return LookupFailed(name, trouble.reason, trouble.remedy, trouble.reached)
 
 
 def _not_installed(name: str) -> LookupFailed:

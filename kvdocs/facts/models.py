@@ -23,10 +23,11 @@ class LookupFailed(ValueError):
     """No model could be had: which one, why, and what to do next.
 
     ``reason`` reads on after "because", so that pages can say why the Hub was not used.
+    ``reached`` is False where nobody answered; how that showed differs from one run to the next.
     """
 
-    def __init__(self, name: str, reason: str, remedy: str = "") -> None:
-        self.name, self.reason, self.remedy = name, reason, remedy
+    def __init__(self, name: str, reason: str, remedy: str = "", reached: bool = True) -> None:
+        self.name, self.reason, self.remedy, self.reached = name, reason, remedy, reached
         super().__init__(f"{name}: {reason}." + (f" {remedy}." if remedy else ""))
 
 
@@ -87,6 +88,13 @@ class Model:
     def name(self) -> str:
         """The id without its organisation: ``Qwen2.5-7B-Instruct``."""
         return self.id.rpartition("/")[2]
+
+    @property
+    def longest_text(self) -> int | None:
+        """The most tokens the config says the model is made for, where it says so."""
+        text = self.config.get("text_config") or self.config
+        names = ("max_position_embeddings", "max_target_positions", "n_positions")
+        return next((text[name] for name in names if isinstance(text.get(name), int)), None)
 
     def standing_in(self, reason: str) -> Model:
         """This model of the snapshot, marked as used because of ``reason``."""

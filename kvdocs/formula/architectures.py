@@ -71,11 +71,11 @@ def _table(module: str) -> dict[str, Rule]:
 
 # Configs with a part of their own for the text decoder.
 _WRAPPERS = """
-    apertus1p5 aria audioflamingo3 aya_vision blip blip-2 canary cohere2_vision cosmos3_edge
-    cosmos3_omni deepseek_ocr2 deepseek_vl deepseek_vl_hybrid dia diffusion_gemma dots3_note
-    emu3 encoder-decoder ernie4_5_vl_moe exaone4_5 fast_vlm florence2 fun_asr_nano fuyu gemma3
-    gemma3n gemma4 gemma4_unified gemma4_unified_assistant glm46v glm4v glm4v_moe glm5_next
-    glm_ocr glmasr glmga got_ocr2 granite4_vision granite_docling granite_speech
+    apertus1p5 aria audioflamingo3 aya_vision blip blip-2 canary cohere2_vision cohere_compass
+    cosmos3_edge cosmos3_omni deepseek_ocr2 deepseek_vl deepseek_vl_hybrid dia diffusion_gemma
+    dots3_note emu3 encoder-decoder ernie4_5_vl_moe exaone4_5 fast_vlm florence2 fun_asr_nano
+    fuyu gemma3 gemma3n gemma4 gemma4_unified gemma4_unified_assistant glm46v glm4v glm4v_moe
+    glm5_next glm_ocr glmasr glmga got_ocr2 granite4_vision granite_docling granite_speech
     granite_speech_plus hunyuan_vl hy_v4_vl hyperclovax_vision_v2 idefics2 idefics3 inkling2
     inkling2_loop inkling_mm_model instructblip instructblipvideo internvl janus kimi_k25
     kosmos-2 kosmos-2.5 lfm2_vl lfm3_vl lighton_ocr llama4 llava llava_next llava_next_video
@@ -84,9 +84,9 @@ _WRAPPERS = """
     musicgen_melody nemo_speechlm nemotron_h_omni omniasr ovis2 paddleocr_vl paligemma
     perception_lm pix2struct pp_chart2table pp_formulanet qianfan_ocr qwen2_5_omni
     qwen2_5_omni_thinker qwen2_5_vl qwen2_audio qwen2_vl qwen3_5 qwen3_5_moe qwen3_asr
-    qwen3_omni_moe qwen3_omni_moe_thinker qwen3_vl qwen3_vl_moe shieldgemma2 smolvlm
-    speech-encoder-decoder t5gemma t5gemma2 vibevoice vibevoice_asr video_llama_3 video_llava
-    vipllava vision-encoder-decoder voxtral voxtral_realtime
+    qwen3_omni_moe qwen3_omni_moe_thinker qwen3_vl qwen3_vl_moe qwen4_exp shieldgemma2 smolvlm
+    speech-encoder-decoder step3p7 t5gemma t5gemma2 vibevoice vibevoice_asr video_llama_3
+    video_llava vipllava vision-encoder-decoder voxtral voxtral_realtime
 """
 WRAPPERS = tuple(_WRAPPERS.split())
 
@@ -96,7 +96,7 @@ def _refusal(cfg: EffectiveConfig) -> ConfigError:
     inner = nested if isinstance(nested, dict) else {}
     found = [name for name in FIELDS if (cfg.published | inner).get(name) is not None]
     problem = (
-        f"is {cfg.model_type!r}, and no rule here says what its layers keep. Fields found: "
+        f"is {cfg.model_type[:60]!r}, and no rule here says what its layers keep. Fields found: "
         f"{', '.join(found) or 'none that a rule reads'}"
     )
     remedy = "State the layout by hand, in a TOML file: kvdocs/formula/by_hand.py says how"

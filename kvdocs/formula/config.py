@@ -59,8 +59,7 @@ def parse_config(text: str, source: str) -> dict[str, object]:
     except (ValueError, RecursionError) as error:
         raise ConfigError(source, "", f"is not usable JSON: {error}", remedy) from None
     if not isinstance(found, dict):
-        kind = type(found).__name__
-        raise ConfigError(source, "", f"holds a JSON {kind}, not an object", remedy)
+        raise ConfigError(source, "", f"holds {_show(found)}, not a JSON object", remedy)
     return found
 
 

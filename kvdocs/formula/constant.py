@@ -102,3 +102,27 @@ class NoCache(Shared):
 
     kind = "none"
     why = "without attention"
+
+
+@dataclass(frozen=True)
+class Prompt(FullAttention):
+    """K and V of learned tokens that stand before every sequence (CPM-Ant).
+
+    >>> Prompt(32, 128, 128, prompt_tokens=32).bytes(tokens=1, element_bytes=2)
+    524288
+    """
+
+    kind = "prompt"
+    prompt_tokens: int
+
+    def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
+        return super().bytes(self.prompt_tokens, element_bytes)
+
+    def product(self, count: int, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> str:
+        return " × ".join(
+            [
+                *self.terms(count),
+                f"{self.prompt_tokens:,} prompt tokens",
+                plural(element_bytes, "byte"),
+            ]
+        )

@@ -81,3 +81,29 @@ class Several(Layer):
 
     def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
         return sum(part.bytes(tokens, element_bytes, encoder_tokens) for part in self.members)
+
+
+@dataclass(frozen=True)
+class Positions(Layer):
+    """The positions of all tokens as 8-byte integers, ``axes`` of them a token (Qwen4-Exp).
+
+    >>> Positions(axes=3).bytes(tokens=10, element_bytes=2)
+    240
+    """
+
+    kind = "positions"
+    axes: int
+
+    @property
+    def elements_per_token(self) -> int:
+        return self.axes
+
+    def terms(self, count: int) -> list[str]:
+        noun = "layer" if count == 1 else "layers"
+        return [f"{count:,} {noun} with positions", f"{self.axes} axes"]
+
+    def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
+        return super().bytes(tokens, 8)
+
+    def product(self, count: int, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> str:
+        return super().product(count, tokens, 8)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from kvdocs.site.chart_curves import beside, classes, label, letters, listed
 from kvdocs.site.svg import (
     LARGE,
     NARROW,
@@ -26,8 +27,6 @@ from kvdocs.site.svg import (
     num,
     polyline,
     text,
-    texts,
-    wrap,
 )
 from kvdocs.units import BINARY, binary
 
@@ -117,22 +116,17 @@ def _plot(curves: Sequence[Curve], right: float, base: float, size: float) -> _P
 
 def _wide(curves: Sequence[Curve]) -> Drawing:
     room, lead = 214.0, LARGE * 1.25
-    names = [_name(one, room, LARGE) for one in curves]
+    names = [label(one, room, LARGE) for one in curves]
     heights = [len(words) * lead + 8 for words in names]
     p = _plot(curves, WIDE - room - 26, max(330, 12 + sum(heights)), LARGE)
-    body = _frame(p, 5) + _curves(p, curves) + _beside(p, curves, names, heights)
+    body = _frame(p, 5) + _curves(p, curves) + beside(p, curves, names, heights)
     return Drawing(WIDE, p.base + 50, body)
 
 
 def _narrow(curves: Sequence[Curve]) -> Drawing:
     p = _plot(curves, NARROW - 26, 270, TEXT)
-    listed, bottom = _list(p, curves, p.base + 66)
-    return Drawing(NARROW, bottom, _frame(p, 3) + _curves(p, curves) + _letters(p, curves) + listed)
-
-
-def _name(one: Curve, width: float, size: float) -> list[tuple[str, str]]:
-    bold = [(row, "kv-fig-bold") for row in wrap(one.name, width, size, bold=True)]
-    return bold + [(row, "kv-fig-muted") for row in wrap(one.note, width, size)]
+    names, bottom = listed(p, curves, p.base + 66)
+    return Drawing(NARROW, bottom, _frame(p, 3) + _curves(p, curves) + letters(p, curves) + names)
 
 
 def _frame(p: _Plot, most: int) -> str:
@@ -159,78 +153,10 @@ def _frame(p: _Plot, most: int) -> str:
     return group("kv-fig-axes", *parts)
 
 
-def _curve(part: str, index: int) -> str:
-    """The classes of one part of one curve: what it is, and which curve's colour it takes."""
-    return f"kv-fig-{part} kv-fig-curve-{index + 1}"
-
-
 def _curves(p: _Plot, curves: Sequence[Curve]) -> str:
     parts = []
     for index, one in enumerate(curves):
-        parts.append(polyline([p.at(point) for point in one.points], _curve("curve", index)))
+        parts.append(polyline([p.at(point) for point in one.points], classes("curve", index)))
     for index, one in enumerate(curves):
-        parts += [circle(*p.at(bend), 4, _curve("bend", index)) for bend in one.bends]
+        parts += [circle(*p.at(bend), 4, classes("bend", index)) for bend in one.bends]
     return group("kv-fig-curves", *parts)
-
-
-def _spread(
-    wanted: Sequence[float], heights: Sequence[float], top: float, low: float
-) -> list[float]:
-    """Return centres near ``wanted`` (falling down the page) whose boxes do not overlap."""
-    centres = list(wanted)
-    for _ in range(2):
-        edge = top
-        for i, half in enumerate(height / 2 for height in heights):
-            centres[i] = max(centres[i], edge + half)
-            edge = centres[i] + half
-        edge = low
-        for i in range(len(centres) - 1, -1, -1):
-            centres[i] = min(centres[i], edge - heights[i] / 2)
-            edge = centres[i] - heights[i] / 2
-    return centres
-
-
-def _beside(
-    p: _Plot,
-    curves: Sequence[Curve],
-    names: Sequence[list[tuple[str, str]]],
-    heights: Sequence[float],
-) -> str:
-    """Names beside the ends of the curves, tied to them by thin lines."""
-    ends = [p.at(one.points[-1]) for one in curves]
-    centres = _spread([y for _, y in ends], heights, p.top - 20, p.base + 2)
-    parts = []
-    for index, (words, (x, y), centre) in enumerate(zip(names, ends, centres, strict=True)):
-        tie = [(x + 3, y), (p.right + 14, centre), (p.right + 20, centre)]
-        first = centre - (len(words) - 1) * p.size * 0.625 + p.size * 0.36
-        parts.append(polyline(tie, "kv-fig-lead"))
-        parts.append(circle(x, y, 3, _curve("end", index)))
-        parts.append(texts(p.right + 26, first, words, size=p.size, leading=p.size * 1.25))
-    return group("kv-fig-names", *parts)
-
-
-def _letters(p: _Plot, curves: Sequence[Curve]) -> str:
-    """A letter beside the end of each curve, for the list below the plot."""
-    ends = [p.at(one.points[-1]) for one in curves]
-    centres = _spread([y for _, y in ends], [16.0] * len(curves), p.top - 12, p.base + 4)
-    return group(
-        "kv-fig-names",
-        *(
-            circle(x, y, 3, _curve("end", index))
-            + line(x + 3, y, p.right + 8, centre, "kv-fig-lead")
-            + text(p.right + 12, centre + 4.5, "ABCDEF"[index], "kv-fig-bold", size=p.size)
-            for index, ((x, y), centre) in enumerate(zip(ends, centres, strict=True))
-        ),
-    )
-
-
-def _list(p: _Plot, curves: Sequence[Curve], y: float) -> tuple[str, float]:
-    """The curves' letters, samples and names below each other; return them and where they end."""
-    parts, indent = [], 62.0
-    for index, one in enumerate(curves):
-        words = _name(one, NARROW - indent, p.size)
-        parts.append(text(0, y, "ABCDEF"[index], "kv-fig-bold", size=p.size))
-        parts.append(line(18, y - 4, 52, y - 4, _curve("curve", index)))
-        parts.append(texts(indent, y, words, size=p.size))
-        y += len(words) * 16 + 8
-    return group("kv-fig-names", *parts), y - 14

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kvdocs.evidence.weights import FEWER_BITS, MORE
+from kvdocs.evidence.weights import FEWER_BITS, MORE, NOT_ITEMISED
 from kvdocs.site.tables import markdown
 
 Record = Mapping[str, Any]
@@ -69,14 +69,15 @@ def weights(record: Record) -> str:
     ):
         if entry["weights"] is None:
             continue
-        difference = entry["weights"] - entry["parameters"]
+        counted = entry["parameters"]
+        difference = counted and entry["weights"] - counted
         rows.append(
             [
                 entry["id"],
-                f"{entry['parameters']:,}",
+                "–" if counted is None else f"{counted:,}",
                 f"{entry['weights']:,}",
-                f"{difference:+,}" if difference else "0",
-                _why(entry["id"]) if difference else "equal",
+                "–" if counted is None else f"{difference:+,}" if difference else "0",
+                "equal" if difference == 0 else _why(entry["id"]),
             ]
         )
     head = ["Model", "Parameters × 2", "Published", "Difference", "Why"]
@@ -118,4 +119,4 @@ def pinned(*packages: str) -> str:
 def _why(model_id: str) -> str:
     if model_id in MORE:
         return MORE[model_id].reason
-    return FEWER_BITS.get(model_id, "not explained")
+    return (FEWER_BITS | NOT_ITEMISED).get(model_id, "not explained")

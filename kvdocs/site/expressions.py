@@ -5,10 +5,13 @@ the exact value, how it was got line by line, and the sources of what went in.
 
 Names are models: the model's name in lower case with every other character an underscore; the
 endings ``_instruct``, ``_it`` and ``_hf`` may be left out where that names one model only.
-A model answers ``bytes(tokens)``, ``slope(tokens=0)``, ``slope_past_windows()``, ``weights``, any
-whole-number field of its config by its own name, and ``without_sharing()``, the same model with K
-and V for every attention head. ``bytes`` and ``slope`` take a cache dtype: ``dtype=fp8``.
-Functions: ``crossover(model, tokens)``, ``ceil``, ``floor``. Facts: ``gpu.rtx_4090`` is a card's
+A model answers ``bytes(tokens)``, ``slope(tokens=0)``, ``slope_past_windows()``,
+``constant_bytes()``, ``layers(KIND)``, ``weights``, any whole-number field of its config by its
+own name, ``without_sharing()``, the same model with K and V for every attention head, and
+``five_factors()``, the same model as the simple formula has it. ``bytes`` and ``slope`` take a
+cache dtype: ``dtype=fp8``.
+Functions: ``crossover(model, tokens)``, ``ceil``, ``floor``, and those of ``engines.py``, such as
+``llama_cpp_context(model, tokens)``. Facts: ``gpu.rtx_4090`` is a card's
 memory in bytes, ``cited.KEY`` a claim, ``measured.KEY`` a figure of a record. Nothing is quoted.
 """
 
@@ -19,7 +22,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +30,9 @@ from kvdocs.facts.claims import Claim, Gpu
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout, ConfigError, crossover
 from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.five_factors import five_factors
 from kvdocs.literal import Literal
+from kvdocs.site.engines import ENGINES, Held
 
 Number = int | Fraction
 
@@ -79,6 +84,8 @@ def evaluate(expression: str, scope: Scope) -> Answer:
     run = _Run(scope)
     try:
         value, text = run.of(tree.body)
+    except RecursionError:
+        raise ValueError(f"{expression[:40]!r}… is too long an expression") from None
     except ConfigError as error:
         raise ValueError(str(error)) from None
     except ZeroDivisionError:
@@ -192,23 +199,43 @@ class _Run:
             return self._method(node.func, node)
         if isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
             return _FUNCTIONS[node.func.id](self, node)
+        if isinstance(node.func, ast.Name) and node.func.id in ENGINES:
+            return self._engine(ENGINES[node.func.id], node)
         raise ValueError(f"{ast.unparse(node.func)!r} is not a function of expressions")
 
     def _method(self, func: ast.Attribute, node: ast.Call) -> tuple[Any, str]:
         cache = self._cache(func.value)
+        if func.attr == "layers":
+            return self._layers(cache, node)
         tokens, dtype = self._arguments(node)
-        if func.attr == "without_sharing":
+        if func.attr == "five_factors" and tokens is None:
+            layout = five_factors(cache.model.config, cache.model.id)
+            return _Cache(cache.model, layout, " by the five factors"), ""
+        if func.attr == "without_sharing" and tokens is None:
             heads = EffectiveConfig.of(cache.model.config, cache.model.id)
             layout = cache.layout.without_sharing(heads.required("num_attention_heads"))
             return _Cache(cache.model, layout, " if every head had its own K and V"), ""
         if func.attr == "bytes" and tokens is not None:
             return self._bytes(cache, tokens, dtype)
+        if func.attr == "constant_bytes" and tokens is None:
+            return self._bytes(cache, 0, dtype)
         if func.attr == "slope":
             return self._slope(cache, tokens or 0, dtype)
         if func.attr == "slope_past_windows" and tokens is None:
             longest = max((layer.window or 0 for layer in cache.layout.layers), default=0)
             return self._slope(cache, longest, dtype)
         raise ValueError(f"{ast.unparse(node)!r} is not something a model answers")
+
+    def _layers(self, cache: _Cache, node: ast.Call) -> tuple[int, str]:
+        if len(node.args) != 1 or node.keywords:
+            raise ValueError(f"{ast.unparse(node)!r} wants one kind of layer")
+        kind = ast.unparse(node.args[0])
+        count = sum(any(part.kind == kind for part in x.parts) for x in cache.layout.layers)
+        if not count:
+            kinds = ", ".join(sorted({part.kind for part, _ in cache.layout.groups()}))
+            raise ValueError(f"{cache.title} has no layers of kind {kind!r}; it has {kinds}")
+        self.how.append(f"{cache.title}: {count:,} of {len(cache.layout.layers):,} layers, {kind}")
+        return count, f"{count:,}"
 
     def _arguments(self, node: ast.Call) -> tuple[int | None, str]:
         """The tokens and the dtype of a call such as ``bytes(4096, dtype=fp8)``."""
@@ -217,12 +244,15 @@ class _Run:
             if keyword.arg != "dtype":
                 raise ValueError(f"{ast.unparse(node)!r}: unknown argument {keyword.arg!r}")
             dtype = ast.unparse(keyword.value)
-        if not node.args:
-            return None, dtype
-        tokens, _ = self._number(node.args[0])
-        if len(node.args) > 1 or not isinstance(tokens, int):
+        if len(node.args) > 1:
             raise ValueError(f"{ast.unparse(node)!r} wants one whole number of tokens")
-        return tokens, dtype
+        return (self._tokens(node.args[0]) if node.args else None), dtype
+
+    def _tokens(self, node: ast.expr) -> int:
+        tokens, _ = self._number(node)
+        if not isinstance(tokens, int):
+            raise ValueError(f"{ast.unparse(node)!r} is no whole number of tokens")
+        return tokens
 
     def _bytes(self, cache: _Cache, tokens: int, dtype: str) -> tuple[int, str]:
         count = cache.layout.bytes(tokens, dtype)
@@ -245,13 +275,23 @@ class _Run:
         if len(node.args) != 2 or node.keywords:
             raise ValueError(f"{ast.unparse(node)!r}: crossover wants a model and a length")
         cache = self._cache(node.args[0])
-        tokens, _ = self._number(node.args[1])
+        tokens = self._tokens(node.args[1])
         weights, _ = self._weights(cache.model)
-        held, _ = self._bytes(cache, int(tokens), "bfloat16")
+        held, _ = self._bytes(cache, tokens, "bfloat16")
         count = crossover(weights, held)
         ratio = Literal.parse("0.00").rewrite(Fraction(weights, held))
         self.how.append(f"{weights:,} ÷ {held:,} = {ratio}, so {count:,} conversations exceed it")
         return count, f"{count:,}"
+
+    def _engine(self, held: Callable[[Model, int], Held], node: ast.Call) -> tuple[int, str]:
+        if len(node.args) != 2 or node.keywords:
+            raise ValueError(f"{ast.unparse(node)!r} wants a model and a length")
+        cache = self._cache(node.args[0])
+        tokens, _ = self._number(node.args[1])
+        found = held(cache.model, int(tokens))
+        self.how += found.how
+        self.sources.append(found.source)
+        return found.bytes, f"{found.bytes:,}"
 
     def _whole(self, node: ast.Call) -> tuple[int, str]:
         if len(node.args) != 1 or node.keywords or not isinstance(node.func, ast.Name):
@@ -306,13 +346,16 @@ def cited(key: str, scope: Scope) -> Answer:
 
 
 def _card(key: str, scope: Scope) -> Answer:
-    _, name, field_name = (key + "..").split(".", 2)
-    field_name = field_name.rstrip(".")
+    name, _, field_name = key.removeprefix("gpus.").partition(".")
     card = scope.gpus.get(name)
-    value = getattr(card, field_name, None)
-    if card is None or not isinstance(value, int | str):
+    if card is None or field_name not in (known.name for known in fields(card)):
         raise ValueError(f"gpus.toml has no {key!r}")
-    return Answer(_as_number(value), (f"{card.name}: {field_name}",), (card.memory_source,))
+    value = getattr(card, field_name)
+    if field_name == "sold_as":
+        return Answer(str(value), (f"{card.name}: sold by this name, whatever its driver reports",))
+    capability = field_name.startswith(("compute", "capability", "fp8"))
+    source = card.capability_source if capability else card.memory_source
+    return Answer(_as_number(value), (f"{card.name}: {field_name}",), (source,))
 
 
 def measured(key: str, scope: Scope) -> Answer:

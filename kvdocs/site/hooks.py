@@ -7,7 +7,9 @@ Then stated numbers are rendered, downloads added, and ``build.json`` says what 
 from __future__ import annotations
 
 import json
+import logging
 import os
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,13 +18,23 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from kvdocs.formula.layers import plural
 from kvdocs.site import fences, notebooks, numbers, popover, tables
 from kvdocs.site.pages import pages
-from kvdocs.site.scope import scope, site_catalogue
+from kvdocs.site.scope import forget, scope, site_catalogue
+
+log = logging.getLogger("mkdocs.kvdocs")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Fix the date that ends up in files, so that the same inputs give the same bytes."""
+    """Look facts up anew, and fix the date that ends up in files: same inputs, same bytes."""
+    forget()
+    try:
+        scope()
+    except ValueError as error:  # a fact that is missing or wrong: the message names the file
+        raise PluginError(str(error)) from error
+    for warning in site_catalogue().warnings:
+        log.info(warning)
     newest = max(model.source.retrieved or "1970-01-01" for model in site_catalogue().models)
     moment = datetime.fromisoformat(newest).replace(tzinfo=UTC)
     os.environ.setdefault("SOURCE_DATE_EPOCH", str(int(moment.timestamp())))
@@ -32,10 +44,13 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_pre_build(config: MkDocsConfig) -> None:
     """Check every page; raise with all problems, each with file and line."""
-    found = [p for path in _sources(config) for p in numbers.check_page(path, scope())]
+    try:
+        found = [p for path in _sources(config) for p in numbers.check_page(path, scope())]
+    except ValueError as error:  # a page that is no text
+        raise PluginError(str(error)) from error
     if found:
         lines = "\n".join(f"  {problem}" for problem in found)
-        raise PluginError(f"{len(found)} problems in the pages:\n{lines}")
+        raise PluginError(f"{plural(len(found), 'problem')} in the pages:\n{lines}")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -54,8 +69,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turn the links behind stated numbers into numbers with their explanation; fit notebooks."""
     path = _relative(Path(page.file.abs_src_path or page.file.src_path))
+    rendered: Counter[tuple[str, str, str]] = Counter()
 
     def lookup(kind: str, text: str, expression: str) -> numbers.Checked:
+        rendered[kind, text, expression] += 1
         return numbers.check(numbers.Stated(path, 0, 0, 0, text, kind, expression), scope())
 
     if "exec=" in html:
@@ -63,9 +80,15 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     if path.suffix == ".ipynb":
         return notebooks.page(html, page.file.src_uri, config.extra["repository"])
     try:
-        return popover.render(html, lookup)
+        html = popover.render(html, lookup)
     except ValueError as error:
         raise PluginError(f"{path}: {error}") from error
+    for stated in numbers.find(path):
+        if not rendered[stated.kind, stated.text, stated.expression]:
+            place = f"{path}:{stated.line}"
+            raise PluginError(f'{place}: "{stated.text}" is a link that Markdown does not read')
+        rendered[stated.kind, stated.text, stated.expression] -= 1
+    return html
 
 
 def _sources(config: MkDocsConfig) -> list[Path]:

@@ -18,11 +18,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kvdocs.formula.layers import plural
 from kvdocs.literal import Literal
 from kvdocs.site import fences
+from kvdocs.site.dimension import check_unit
 from kvdocs.site.expressions import Answer, Scope, cited, evaluate, measured
 from kvdocs.site.lint import bare
-from kvdocs.site.pages import code, line_of, pages
+from kvdocs.site.pages import code, line_of, pages, read
 
 KINDS = {
     "kv": "Computed",
@@ -78,7 +80,7 @@ class Checked:
 
 def find(path: Path, text: str | None = None) -> list[Stated]:
     """The stated numbers of a page, in order. Code in the page states nothing."""
-    text = path.read_text(encoding="utf-8") if text is None else text
+    text = read(path) if text is None else text
     visible = _without_code(text)
     return [
         Stated(
@@ -108,7 +110,7 @@ def check(stated: Stated, scope: Scope) -> Checked:
 
 def check_page(path: Path, scope: Scope) -> list[Problem]:
     """Everything wrong in a page: numbers, bare numbers, executed blocks."""
-    text = path.read_text(encoding="utf-8")
+    text = read(path)
     results = [check(stated, scope) for stated in find(path, text)]
     found = [Problem(path, r.stated.line, r.problem) for r in results if r.problem]
     found += lint(path, text)
@@ -130,13 +132,13 @@ def lint(path: Path, text: str) -> list[Problem]:
 
 def fix(path: Path, scope: Scope) -> list[Checked]:
     """Rewrite every wrong number of a page in place; returns those rewritten."""
-    text = path.read_text(encoding="utf-8")
+    text = read(path)
     wrong = [r for stated in find(path, text) if (r := check(stated, scope)).problem and r.answer]
     for result in reversed(wrong):
         start = result.stated.start + 1
         text = text[:start] + result.correct + text[start + len(result.stated.text) :]
     if wrong:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", newline="")
     return wrong
 
 
@@ -153,7 +155,8 @@ def run(args: argparse.Namespace) -> int:
     for problem in problems:
         print(problem, file=sys.stderr)
     total = sum(len(find(path)) for path in found)
-    print(f"{total} numbers in {len(found)} pages, {len(problems)} problems")
+    said = [plural(total, "number"), plural(len(found), "page"), plural(len(problems), "problem")]
+    print("{} in {}, {}".format(*said))
     return 1 if problems else 0
 
 
@@ -176,7 +179,12 @@ def _answer(stated: Stated, scope: Scope) -> tuple[Answer, str]:
     answer = source(stated.expression, scope)
     if isinstance(answer.value, str):
         return answer, answer.value
-    return answer, Literal.parse(stated.text).rewrite(answer.value)
+    if stated.kind == "kv":
+        check_unit(stated.text, stated.expression)
+    correct = Literal.parse(stated.text).rewrite(answer.value)
+    if answer.value and not Literal.parse(correct).number:
+        raise ValueError(f"too coarse: {stated.expression} is not 0; write more digits")
+    return answer, correct
 
 
 def _bare(path: Path, text: str, position: int) -> Problem:

@@ -57,8 +57,21 @@ def pages(paths: list[Path]) -> list[Path]:
     for path in paths:
         if not path.exists():
             raise ValueError(f"{path}: no such file or folder. Name a page or a folder of pages")
-        found.update(path.rglob("*.md") if path.is_dir() else [path])
+        inside = (page for page in path.rglob("*.md") if page.is_file())
+        found.update(inside if path.is_dir() else [path])
     return sorted(found)
+
+
+def read(path: Path) -> str:
+    """The text of a page, its line ends as they are.
+
+    Raises:
+        ValueError: it is not UTF-8 text.
+    """
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not UTF-8 text at byte {error.start:,}") from None
 
 
 def line_of(text: str, position: int) -> int:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from html import escape, unescape
 from itertools import count
 
 from kvdocs.literal import Literal
 from kvdocs.site.numbers import KINDS, REASONED, Checked
-from kvdocs.units import exact
+from kvdocs.units import BYTE_UNITS, exact
 
 _ANCHOR = re.compile(
     rf'<a href="(?P<kind>{"|".join(KINDS)}):" title="(?P<expression>[^"]*)">(?P<text>[^<]*)</a>'
@@ -77,13 +78,14 @@ def _explanation(checked: Checked) -> list[tuple[str, str]]:
 
 
 def exact_value(checked: Checked) -> str:
-    """The value with every digit it has: bytes in full, a ratio to six places, text as it is."""
+    """The value with every digit it has; one that never ends has six places and a sign for it."""
     value = checked.answer.value if checked.answer else ""
     if isinstance(value, str):
         return "" if checked.stated.kind in REASONED else value
-    unit = Literal.parse(checked.stated.text)
-    if value != int(value):
-        return Literal.parse("0.000000").rewrite(value)
-    return (
-        exact(int(value)) if unit.scale > 1 or unit.unit in ("byte", "bytes") else f"{int(value):,}"
-    )
+    memory = Literal.parse(checked.stated.text).unit in BYTE_UNITS
+    if value == int(value):
+        return exact(int(value)) if memory else f"{int(value):,}"
+    digits = Literal.parse("0.000000").rewrite(value)
+    ends = Fraction(digits.replace(",", "")) == value
+    shown = digits.rstrip("0") if ends else f"≈ {digits}"
+    return f"{shown} bytes" if memory else shown

@@ -36,6 +36,12 @@ def scope() -> Scope:
     return Scope(names(models), load_claims(), load_gpus(), _records())
 
 
+def forget() -> None:
+    """Look everything up anew: a server that builds again must see what has changed."""
+    site_catalogue.cache_clear()
+    scope.cache_clear()
+
+
 def _records() -> dict[str, Any]:
     files = sorted(Path(FOLDER).glob("*.json"))
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}

@@ -196,7 +196,7 @@ def _model_cells(row: dict[str, Any], number: int) -> list[str]:
 
 def _ledger_cells(one: Checked) -> list[str]:
     stated = one.stated
-    page = stated.path.with_suffix("").name
+    page = "/".join(stated.path.with_suffix("").parts[1:])  # below docs/
     how, sources = (one.answer.how, one.answer.sources) if one.answer else ((), ())
     in_words = stated.kind in REASONED
     behind = escape(how[0]) if in_words else f"<code>{escape(stated.expression)}</code>"

@@ -6,8 +6,8 @@ import pytest
 
 from kvdocs.evidence import defaults, records
 from kvdocs.evidence.caches import SAME_CLASS
-from kvdocs.formula.config import class_defaults
-from kvdocs.formula.layers import Latent
+from kvdocs.formula.config import release
+from kvdocs.formula.layers import FullAttention, Latent
 from tests.installed import missing_architecture, version
 
 MODELS = {model.id: model for model in records.models_with_a_rule()}
@@ -35,7 +35,9 @@ def read(tmp_path):
 
 @pytest.mark.parametrize("model_id", MODELS)
 def test_layers_and_windows_are_those_of_transformers_own_cache(model_id, read):
-    from transformers import DynamicCache
+    from transformers import DeepseekV4ForCausalLM, DynamicCache  # the first brings its own layers
+
+    assert DeepseekV4ForCausalLM
 
     config, layers = read(model_id), MODELS[model_id].layout.layers
     built = DynamicCache(config=config).layers
@@ -45,22 +47,18 @@ def test_layers_and_windows_are_those_of_transformers_own_cache(model_id, read):
 
 @pytest.mark.parametrize("model_id", [i for i in MODELS if i not in MULTI_QUERY])
 def test_heads_and_dimensions_are_autoconfigs(model_id, read):
-    config, layers = read(model_id), set(MODELS[model_id].layout.layers)
-    kinds = getattr(config, "layer_types", None)
-    if kinds:
-        names = {"full": "full_attention", "window": "sliding_attention"}
-        assert [names[x.kind] for x in MODELS[model_id].layout.layers] == list(kinds)
-    for layer in layers:
-        if isinstance(layer, Latent):
-            assert (layer.kv_lora_rank, layer.rope_dim) == (
-                config.kv_lora_rank,
-                config.qk_rope_head_dim,
-            )
-            continue
-        heads = config.num_attention_heads
-        assert layer.kv_heads == (getattr(config, "num_key_value_heads", None) or heads)
-        head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
-        assert layer.k_dim == layer.v_dim == head_dim
+    whole, layers = read(model_id), MODELS[model_id].layout.layers
+    for layer, config in zip(layers, whole.per_layer_config, strict=True):
+        for part in layer.parts:
+            if isinstance(part, Latent):
+                latent = (config.kv_lora_rank, config.qk_rope_head_dim)
+                assert (part.kv_lora_rank, part.rope_dim) == latent
+            elif isinstance(part, FullAttention):
+                heads = config.num_attention_heads
+                assert part.kv_heads == (getattr(config, "num_key_value_heads", None) or heads)
+                head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
+                assert part.k_dim == head_dim
+                assert part.v_dim in (head_dim, 0)  # 0 where K serves as V
 
 
 @pytest.mark.parametrize("model_id", MULTI_QUERY)
@@ -73,7 +71,7 @@ def test_falcons_config_object_counts_heads_that_are_not_cached(model_id, read):
 
 def test_class_defaults_are_those_of_the_release_they_name():
     installed = ".".join(map(str, version()))
-    named = class_defaults()["transformers"]
+    named = release()
     if installed != named:
         pytest.skip(f"defaults.json is made with transformers {named}, here is {installed}")
     assert defaults.check() == []

@@ -15,8 +15,11 @@ from kvdocs.formula.config import class_entry
 from tests.installed import missing_architecture
 
 CLASSES = {
-    "DynamicLayer": {"full", "latent", "cross"},
-    "DynamicIndexedLayer": {"latent + index", "latent"},
+    "DynamicLayer": {"full", "latent", "cross", "full + prompt"},
+    "DynamicIndexedLayer": {
+        *("latent + index", "latent"),
+        *("full + index", "full + index + positions"),
+    },
     "DynamicSlidingWindowLayer": {"window", "chunk", "latent window"},
     "LinearAttentionLayer": {"state"},
     "LinearAttentionAndFullAttentionLayer": {"full + state"},
@@ -27,6 +30,15 @@ CLASSES = {
     "DummyLayer": {"shared", "none"},
 }
 LOOPED = {"dory", "inkling2_loop_text"}  # caches of later loops are added while the model runs
+NEEDED = {
+    "qwen4_exp_text": {
+        "indexer_n_heads": 4,
+        "indexer_kv_heads": 1,
+        "indexer_head_dim": 256,
+        "indexer_budget": 2048,
+        "indexer_compress_ratio": 4,
+    }
+}
 WITHOUT_LIST = {"rwkv"}  # its state is not in layers
 # Fields to change, where the class has them.
 CHANGES = [
@@ -69,8 +81,12 @@ def cases():
                 yield model_type, {names.get(k, k): v for k, v in change.items()}
 
 
-def shape(layer):
-    return (layer.kind, layer.window)
+def bring_own_layers():
+    """Importing these classes makes their own cache layers known to DynamicCache."""
+    from transformers import DeepseekV4ForCausalLM, MiniMaxM3VLForCausalLM
+
+    assert DeepseekV4ForCausalLM
+    assert MiniMaxM3VLForCausalLM
 
 
 @pytest.mark.parametrize(("model_type", "change"), list(cases()))
@@ -79,8 +95,9 @@ def test_layers_and_windows_are_those_of_transformers_own_list(model_type, chang
         pytest.skip(reason)
     from transformers import CONFIG_MAPPING, DynamicCache
 
+    bring_own_layers()
     needed = changes()[model_type].set if model_type in changes() else {}
-    base = {k: v for k, v in needed.items() if "." not in k}
+    base = {k: v for k, v in needed.items() if "." not in k} | NEEDED.get(model_type, {})
     fields = base | change
     if list(change.values()) in (["reversed"], ["all"]):
         name = next(iter(change))

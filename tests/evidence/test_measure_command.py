@@ -101,7 +101,7 @@ def test_a_difference_is_status_1_and_names_the_layers(tiny, capsys, monkeypatch
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["openai/whisper-large-v3"], "no rule here"),
+        (["no-such-folder/config.json"], "No such file"),
         (["Qwen/Qwen2.5-7B-Instruct", "--tokens", "1"], "needs 2 tokens or more"),
         (["no/such-model"], "not in the snapshot"),
         (["deepseek-ai/DeepSeek-V3", "--device", "cpu"], "its weights take 1.22 TiB and cpu has"),
@@ -155,6 +155,7 @@ def test_code_named_in_a_config_is_never_run(tmp_path):
 def test_a_pair_that_cannot_run_a_device_says_so():
     class Refuses:
         device = "meta"
+        config = SimpleNamespace(is_encoder_decoder=False)
 
         def __call__(self, **_):
             raise RuntimeError("unsupported scalarType\nand a long trace")

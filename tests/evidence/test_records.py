@@ -53,7 +53,7 @@ def test_known_by_is_measured_only_where_the_record_is_exact(
 def test_every_snapshot_model_with_a_rule_is_in_the_record_and_exact():
     recorded = known.caches()["models"]
     assert [m["id"] for m in recorded] == [m.id for m in records.models_with_a_rule()]
-    assert len(recorded) == 50
+    assert len(recorded) == 67
     for model in records.models_with_a_rule():
         assert known.known_by(model.config["model_type"], model.id) == "measured", model.id
 

@@ -4,7 +4,7 @@ import pytest
 
 from kvdocs.evidence import known, records
 from kvdocs.evidence.caches import parameter_bytes
-from kvdocs.evidence.weights import FEWER_BITS, MORE
+from kvdocs.evidence.weights import FEWER_BITS, MORE, NOT_ITEMISED
 from tests.installed import missing_architecture
 
 WEIGHED = {model.id: model for model in records.models_with_a_rule() if model.weights}
@@ -18,10 +18,12 @@ EQUAL = [
     "google/gemma-3-4b-it",
     "HuggingFaceTB/SmolLM2-135M-Instruct",
     "HuggingFaceTB/SmolLM3-3B",
+    "ibm-granite/granite-4.0-h-tiny",
     "meta-llama/Llama-3.1-70B-Instruct",
     "meta-llama/Llama-3.1-8B-Instruct",
     "meta-llama/Llama-3.2-1B-Instruct",
     "meta-llama/Llama-3.2-3B-Instruct",
+    "meta-llama/Llama-4-Scout-17B-16E-Instruct",
     "microsoft/Phi-3-mini-4k-instruct",
     "microsoft/Phi-3.5-mini-instruct",
     "microsoft/Phi-4-mini-instruct",
@@ -29,6 +31,8 @@ EQUAL = [
     "mistralai/Mistral-7B-v0.1",
     "mistralai/Mistral-Nemo-Instruct-2407",
     "mistralai/Mixtral-8x7B-v0.1",
+    "nvidia/Nemotron-H-56B-Base-8K",
+    "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
     "Qwen/Qwen2.5-0.5B",
     "Qwen/Qwen2.5-0.5B-Instruct",
     "Qwen/Qwen2.5-14B",
@@ -68,7 +72,7 @@ def test_fewer_bits_take_less_than_2_bytes_a_parameter(model_id):
 
 
 def test_every_model_with_published_weights_is_listed_once():
-    listed = [*EQUAL, *MORE, *FEWER_BITS]
+    listed = [*EQUAL, *MORE, *FEWER_BITS, *NOT_ITEMISED]
     assert sorted(listed) == sorted(WEIGHED)
 
 

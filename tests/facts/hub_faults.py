@@ -124,6 +124,7 @@ GATED = {"X_Error_Code": "GatedRepo", "X_Error_Message": "Access to this model i
 
 # What can go wrong with one model, and words of the sentence that must say so.
 LATE = "did not answer within"
+LOST = "connection to the Hub failed"
 FAULTS: dict[str, tuple[Fault, str]] = {
     "gated, no token": (on("/resolve/", status(401, **GATED)), "gated (401)"),
     "gated, wrong account": (on("/resolve/", status(403, **GATED)), "gated (403)"),
@@ -143,12 +144,12 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "stalled body": (on("/resolve/", stall_in_body()), LATE),
     "trickling": (on("/resolve/", trickle()), LATE),
     "trickling headers": (trickle_headers(), LATE),
-    "truncated": (on("/resolve/", truncated()), "connection to the Hub failed"),
-    "truncated answer": (on("/api/", truncated()), "connection to the Hub failed"),
+    "truncated": (on("/resolve/", truncated()), LOST),
+    "truncated answer": (on("/api/", truncated()), LOST),
     "HTML for the model": (on("/api/", web_page()), "a web page came back"),
     "HTML for the config": (on("/resolve/", web_page()), "a web page came back"),
     "not JSON": (on("/resolve/", status(200, b"model_type: qwen2")), "is not JSON"),
-    "a list": (on("/resolve/", status(200, b"[]")), "holds a JSON list, not an object"),
+    "a list": (on("/resolve/", status(200, b"[]")), "holds [], not a JSON object"),
     "not text": (on("/resolve/", status(200, b"\xff\xfe\x00")), "not UTF-8"),
     "deep nesting": (on("/resolve/", status(200, b"[" * 200_000)), "not usable JSON"),
     "50 MB config": (on("/resolve/", fifty_megabytes()), "larger than 5,000,000 bytes"),
@@ -161,7 +162,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
         on("/api/", status(200, b'{"id": "a/b", "sha": "%s", "siblings": 3}' % (b"0" * 40))),
         "no config.json for it (404)",
     ),
-    "redirect loop": (status(307, Location="/api/models/again"), "connection to the Hub failed"),
+    "redirect loop": (status(307, Location="/api/models/again"), LOST),
 }
 
 

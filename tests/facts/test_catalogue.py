@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kvdocs.facts import hub, snapshot
-from kvdocs.facts.catalogue import SnapshotDiffers, catalogue
+from kvdocs.facts.catalogue import UNREACHED, SnapshotDiffers, catalogue
 from kvdocs.facts.models import LookupFailed
-from tests.facts.hub_faults import FAULTS, on, patience, stall, status
+from tests.facts.hub_faults import FAULTS, LATE, LOST, on, patience, stall, status
 from tests.facts.hub_server import COMMIT, client_of, running_hub
 
 IDS = ["Qwen/Qwen2.5-7B-Instruct", "google/gemma-3-1b-it", "HuggingFaceTB/SmolLM3-3B"]
@@ -88,10 +88,12 @@ def test_auto_falls_back_for_all_within_the_deadline(server, folder, monkeypatch
     assert [model.layout for model in found.models] == [
         model.layout for model in snapshot.load_all(folder)
     ]
-    assert all(words in model.source.fallback for model in found.models)
-    assert found.source == f"snapshot of {found.models[0].source.retrieved}"
+    (said,) = {model.source.fallback for model in found.models}
+    assert said == UNREACHED if words in (LATE, LOST) else words in said
+    assert found.source == f"snapshot of {found.models[0].source.retrieved}, because {said}"
     (warning,) = found.warnings
     assert warning.startswith("from the snapshot, because ")
+    assert words in warning
     assert all(name in warning for name in IDS)
     assert catalogue(folder) == found, "two builds must not differ"
 
@@ -102,7 +104,8 @@ def test_auto_falls_back_for_the_one_that_fails(server, folder):
     kinds = {model.id: model.source.kind for model in found.models}
     assert kinds == {IDS[0]: "snapshot", IDS[1]: "hub", IDS[2]: "hub"}
     date = snapshot.load(QWEN).source.retrieved
-    assert found.source == f"live Hub, 2 of 3; snapshot of {date}"
+    because = "because the repository is gated (401)"
+    assert found.source == f"live Hub, 2 of 3; snapshot of {date}, {because}"
     assert found.warnings == (f"from the snapshot, because the repository is gated (401) ({QWEN})",)
 
 

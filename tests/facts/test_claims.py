@@ -33,6 +33,7 @@ GOOD_GPU = {
     "memory_source": '"a log"',
     "compute_capability": '"7.5"',
     "capability_source": '"a table"',
+    "fp8_storage": "false",
     "fp8_arithmetic": "false",
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import gc
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
@@ -122,10 +123,10 @@ def cache_against_allocator(
     allocator handed out on top.
     """
     model = build_decoder(config, source, device, "bfloat16")
-    for _ in cache_after_each_step(model, source, tokens - decoded, 1):
-        pass  # libraries take their workspaces at first use
     steps = []
     with memory(device) as meter:
+        # Libraries take their workspaces at first use; nothing of this first run may stay.
+        deque(cache_after_each_step(model, source, tokens - decoded, 1), maxlen=0)
         requested, allocated = meter.requested(), meter.allocated()
         cache = None
         for _, cache in cache_after_each_step(model, source, tokens - decoded, decoded):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import re
 import subprocess
 import sys
@@ -19,7 +20,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvdocs.site.charts import Curve, Heads, Wedge, growth, memory_wedge, notebooks, shared_heads
+from kvdocs.formula.layers import SlidingWindow
+from kvdocs.site.charts import (
+    Band,
+    Cell,
+    Curve,
+    Error,
+    Heads,
+    Lengths,
+    Share,
+    Wedge,
+    growth,
+    kept,
+    keys_and_values,
+    lengths,
+    memory_wedge,
+    notebooks,
+    shared_heads,
+    shared_pool,
+    tokens_band,
+    wrong,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 CSS = (ROOT / "docs/assets/css/figures.css").read_text(encoding="utf-8")
@@ -63,7 +84,41 @@ CURVES = (
           ((0, 0), (1024, 1024 * 139_264), (16_384, 1024 * 118_784 + 16_384 * 20_480))),
     Curve("DeepSeek-V3", "one latent in place of K and V", ((0, 0), (16_384, 16_384 * 70_272))),
 )  # fmt: skip
+LOG = Lengths(
+    ((64, 95, 3), (96, 127, 40), (128, 191, 400), (192, 255, 250), (256, 383, 0), (384, 511, 9)),
+    (("p50", 160), ("p99", 260), ("limit", 8192)),
+)
+SHORT = Lengths(((1, 1, 1), (2, 2, 12_345_678)), (("p50", 2),))
+SHARES = (
+    Share("3 sequences, each with a place of 32,768 tokens", "set aside", ((100, 10), (100, 3))),
+    Share("7 sequences", "blocks as they come", tuple((n, n) for n in range(20, 55, 5))),
+)
+WINDOW = SlidingWindow(kv_heads=1, k_dim=64, v_dim=64, window=6)
+LENGTHS = (4096, 32_768, 131_072)
+ERRORS = (
+    Error(
+        "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", tuple(zip(LENGTHS, (Fraction(3), 7, 8), strict=True))
+    ),
+    Error("falcon-7b", ((4096, Fraction(71)),)),
+    Error("Mistral-7B-v0.1", ((4096, Fraction(1)), (32_768, Fraction(8)))),
+)
+
+
+def every_band(tokens: int) -> list[Band]:
+    return [
+        *keys_and_values(WINDOW, tokens),
+        tokens_band("latent", "latent", tokens, tokens, height=2),
+        tokens_band("index key", "index", tokens, tokens, height=0.25),
+        Band("state", "state", (Cell(1, 5, True),)),
+    ]
+
+
 FIGURES = {
+    "kept": kept("What a layer keeps", every_band, "kept"),
+    "wrong": wrong(ERRORS, LENGTHS),
+    "lengths": lengths(LOG),
+    "short-lengths": lengths(SHORT, name="short-lengths"),
+    "shared-pool": shared_pool(SHARES, 300),
     "notebooks": notebooks(),
     "heads": shared_heads(HEADS),
     "many-heads": shared_heads(MANY_HEADS, name="many-heads"),
@@ -106,7 +161,7 @@ def points(element: ET.Element) -> list[tuple[float, float]]:
 # rounded up: measured in a browser, so that it owes nothing to the code under test.
 ADVANCES = {
     " ": 25, "Iijl": 30, "!',.:;": 35, "()/[]`frt|": 40, "1": 45, "-^_{}": 50, '"*?s': 55,
-    "7FJLacekvxyz": 60, "235689#$EPRSbdghnopqu": 65, "04&+<=>BTZ~÷": 70, "ACDGHKUVXY": 75,
+    "7FJLacekvxyz": 60, "235689#$EPRSbdghnopqu": 65, "04&+<=>BTZ~÷×": 70, "ACDGHKUVXY": 75,
     "NOQ": 80, "w": 85, "Mm": 95, "%@W": 105,
 }  # fmt: skip
 EM = {letter: share / 100 for letters, share in ADVANCES.items() for letter in letters}
@@ -224,6 +279,44 @@ def test_the_style_sheet_has_no_class_that_no_figure_draws() -> None:
     drawn |= set(re.findall(r"kv-fig[\w-]*", six))
     styled = set(re.findall(r"\.(kv-fig[\w-]*)", CSS))
     assert styled - drawn == set()
+
+
+@pytest.mark.parametrize("variant", ["wide", "narrow"])
+def test_a_band_fills_the_cells_of_the_tokens_that_are_kept(variant: str) -> None:
+    svg = drawings(FIGURES["kept"])[variant]
+    bands = of(svg, "kv-fig-band")
+    keys = [b for b in bands if words(b) == ["K"]]
+    assert [len(of(band, "kv-fig-key-cell")) for band in keys] == [4, 6, 6]
+    assert [len(of(band, "kv-fig-gone-cell")) for band in keys] == [0, 2, 10]
+    gone, there = (of(keys[2], f"kv-fig-{name}-cell") for name in ("gone", "key"))
+    assert max(number(one, "x") for one in gone) < min(number(one, "x") for one in there)
+
+
+@pytest.mark.parametrize("variant", ["wide", "narrow"])
+def test_dots_stand_at_their_ratio_on_a_logarithmic_axis(variant: str) -> None:
+    svg = drawings(FIGURES["wrong"])[variant]
+    axis = of(svg, "kv-fig-axes")[0]
+    lines = [number(one, "x1") for one in axis.iter(f"{SVG}line")]
+    assert words(axis)[:2] == ["right", "right"]
+    ticks = [1, *(int(word[:-1]) for word in words(axis)[2::2] if word.endswith("×"))]
+    assert len(lines) == len(ticks)
+    scale = (lines[-1] - lines[0]) / math.log(ticks[-1])
+    for row, one in zip(of(svg, "kv-fig-error"), ERRORS, strict=True):
+        assert words(row) == [one.name]
+        places = [number(dot, "cx") for dot in of(row, "kv-fig-error-dot")]
+        for place, (_, ratio) in zip(places, one.ratios, strict=True):
+            assert math.exp((place - lines[0]) / scale) == pytest.approx(float(ratio), rel=0.01)
+
+
+def test_kept_and_wrong_refuse_what_they_cannot_draw() -> None:
+    with pytest.raises(ValueError, match="no style 'keys'"):
+        Band("K", "keys", ())
+    with pytest.raises(ValueError, match="outside 1 to 16"):
+        Band("K", "key", (Cell(16, 17, True),))
+    with pytest.raises(ValueError, match="positive ratios"):
+        Error("a", ())
+    with pytest.raises(ValueError, match="no ratio below 1"):
+        wrong([Error("a", ((4096, Fraction(1, 2)),))], LENGTHS)
 
 
 def test_names_keep_figures_of_one_page_apart() -> None:
@@ -662,3 +755,63 @@ def test_growth_refuses_what_it_cannot_draw() -> None:
     for bad in (((0, 0),), ((0, 0), (0, 1)), ((0, 2), (1, 1)), ((-1, 0), (1, 1))):
         with pytest.raises(ValueError, match="bad"):
             Curve("bad", "note", bad)
+
+
+@pytest.mark.parametrize("variant", ["wide", "narrow"])
+class TestLengths:
+    def test_bars_are_as_high_as_their_counts(self, variant: str) -> None:
+        svg = drawings(lengths(LOG))[variant]
+        bars = of(svg, "kv-fig-bar")
+        assert len(bars) == len(LOG.bins)
+        unit = number(bars[2], "height") / 400
+        for bar, (_, _, count) in zip(bars, LOG.bins, strict=True):
+            assert number(bar, "height") == pytest.approx(count * unit, abs=0.02)
+
+    def test_marks_stand_where_the_axis_says(self, variant: str) -> None:
+        """p99 at 260 is in the bin of 256 to 383, near its beginning; the limit is on a label."""
+        svg = drawings(lengths(LOG))[variant]
+        limit, p99, half = (number(one, "x1") for one in of(svg, "kv-fig-mark"))
+        bars = of(svg, "kv-fig-bar")
+        left = [number(bar, "x") - 1 for bar in bars]
+        assert left[2] < half < left[3]
+        assert p99 == pytest.approx(left[4] + (left[5] - left[4]) * 4 / 128, abs=0.05)
+        ticks = {one.text: number(one, "x") for one in svg.iter(f"{SVG}text")}
+        assert limit == pytest.approx(left[0] + (left[1] - left[0]) * 14, abs=0.1)
+        assert ticks["64"] == pytest.approx(left[0], abs=0.05)
+
+    def test_names_keep_off_the_marks(self, variant: str) -> None:
+        svg = drawings(lengths(LOG))[variant]
+        marks = [ends(one) for one in of(svg, "kv-fig-mark")]
+        for name in of(svg, "kv-fig-bold"):
+            left, top, right, low = box(name)
+            for (x, y1), (_, y2) in marks:
+                assert right < x or x < left or low < y1 or y2 < top, name.text
+
+
+@pytest.mark.parametrize("variant", ["wide", "narrow"])
+def test_places_are_as_wide_as_their_blocks(variant: str) -> None:
+    svg = drawings(shared_pool(SHARES, 300))[variant]
+    for row, way in zip(of(svg, "kv-fig-row"), SHARES, strict=True):
+        pool = of(row, "kv-fig-pool")[0]
+        scale = number(pool, "width") / 300
+        held = [number(one, "width") / scale for one in of(row, "kv-fig-bar")]
+        assert held == pytest.approx([held for _, held in way.places], abs=0.05)
+        seats = [(number(one, "x1") - number(pool, "x")) / scale for one in of(row, "kv-fig-seat")]
+        assert seats == pytest.approx(
+            list(itertools.accumulate(r for r, _ in way.places)), abs=0.05
+        )
+
+
+def test_lengths_and_pools_that_contradict_are_refused() -> None:
+    with pytest.raises(ValueError, match="gaps"):
+        Lengths(((1, 1, 5), (3, 3, 5)), ())
+    with pytest.raises(ValueError, match="without a request"):
+        Lengths(((1, 1, 0),), ())
+    with pytest.raises(ValueError, match="marks"):
+        Lengths(((1, 1, 5),), (("far", 10**9),))
+    with pytest.raises(ValueError, match="more held"):
+        Share("a", "b", ((1, 2),))
+    with pytest.raises(ValueError, match="needs more"):
+        shared_pool(SHARES, 50)
+    with pytest.raises(ValueError, match="no way"):
+        shared_pool([], 50)

@@ -6,16 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from kvdocs.facts.claims import load_gpus
 from kvdocs.facts.snapshot import load
 from kvdocs.site import numbers
 from kvdocs.site.expressions import Scope, evaluate, names
 from kvdocs.site.pages import fences, pages, prose
+from kvdocs.site.popover import exact_value
 from kvdocs.site.scope import scope
 
 ROOT = Path(__file__).parents[2]
 DOCS = pages([ROOT / "docs"])
 STATED = [stated for path in DOCS for stated in numbers.find(path)]
-QWEN = Scope(names([load("Qwen/Qwen2.5-7B-Instruct"), load("openai/gpt-oss-20b")]))
+QWEN = Scope(
+    names([load("Qwen/Qwen2.5-7B-Instruct"), load("openai/gpt-oss-20b")]), gpus=load_gpus()
+)
 
 
 def _place(stated):
@@ -203,11 +207,48 @@ def test_a_link_that_is_almost_a_stated_number_is_an_error(tmp_path, link):
         ("cited.vllm.nothing", "no claim"),
         ("measured.nothing.at.all", "no record"),
         ("(" * 500 + "1" + ")" * 500, "is not an expression"),
+        ("+".join(["1"] * 600), "too long an expression"),
+        ("crossover(qwen2_5_7b, 4096.9)", "no whole number of tokens"),
+        ("qwen2_5_7b.without_sharing(7)", "not something a model answers"),
+        ("cited.gpus.rtx_4090.__module__", "gpus.toml has no"),
+        ("cited.gpus.rtx_4090.__doc__", "gpus.toml has no"),
+        ("qwen2_5_7b.layers(window)", "has no layers of kind 'window'; it has full"),
+        ("qwen2_5_7b.layers()", "wants one kind of layer"),
     ],
 )
 def test_what_is_no_expression_is_refused_with_the_reason(expression, says):
     with pytest.raises(ValueError, match=re.escape(says)):
         evaluate(expression, QWEN)
+
+
+@pytest.mark.parametrize(
+    ("text", "expression", "says"),
+    [
+        ("57,344 conversations", "qwen2_5_7b.slope()", "counts bytes"),
+        ("57,344", "2 * qwen2_5_7b.slope()", "counts bytes"),
+        ("7 KiB", "qwen2_5_7b.bytes(7) / qwen2_5_7b.slope()", "does not count bytes"),
+        ("65 GB", "crossover(qwen2_5_7b, 4096)", "does not count bytes"),
+        ("1 GiB", "qwen2_5_7b.weights + 7", "adds bytes and a plain number"),
+        ("0 GiB", "qwen2_5_7b.bytes(4096)", "too coarse"),
+    ],
+)
+def test_a_unit_of_another_kind_or_no_digit_at_all_is_an_error(tmp_path, text, expression, says):
+    [problem] = numbers.check_page(_page(tmp_path, f'A [{text}](kv: "{expression}").\n'), QWEN)
+    assert says in problem.what
+
+
+@pytest.mark.parametrize(
+    ("text", "expression", "shown"),
+    [
+        ("56 KiB", "qwen2_5_7b.slope()", "57,344 bytes"),
+        ("23.7 GB", "0.92 * gpu.rtx_4090", "23,696,643,194.88 bytes"),
+        ("64.85", "qwen2_5_7b.weights / qwen2_5_7b.bytes(4096)", "≈ 64.846588"),
+        ("65", "crossover(qwen2_5_7b, 4096)", "65"),
+    ],
+)
+def test_the_exact_value_has_every_digit_or_says_that_it_has_not(text, expression, shown):
+    checked = numbers.check(numbers.Stated(Path("p.md"), 1, 0, 0, text, "kv", expression), QWEN)
+    assert exact_value(checked) == shown
 
 
 def test_an_answer_shows_formula_values_and_source():
@@ -282,3 +323,8 @@ def test_code_written_into_an_executed_block_is_an_error(tmp_path):
 def test_fences_nest_and_keep_their_lines():
     text = "a\n````md\n```python\nx\n```\n````\n\n    ```python\n    y\n    ```\n"
     assert [(f.line, f.language) for f in fences(text)] == [(2, "md"), (8, "python")]
+
+
+def test_a_quantity_in_the_front_matter_is_an_error(tmp_path):
+    path = _page(tmp_path, "---\ndescription: It takes 7 GiB.\n---\n\n# Page\n")
+    assert [problem.line for problem in numbers.check_page(path, QWEN)] == [2]

@@ -9,7 +9,7 @@ from pathlib import Path
 from browser import find_site, launch, serve
 
 PICTURE = Path(__file__).parents[2] / "docs/assets/img/page.png"
-SECTION = "#worked-on-two-real-models"
+SECTION = "#two-models-step-by-step"
 NUMBER = "button.kv-number:has-text('224 MiB')"
 
 

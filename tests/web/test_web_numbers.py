@@ -107,6 +107,70 @@ def test_by_click_without_javascript(case):
     expect(card).to_be_hidden()
 
 
+def test_escape_closes_what_hover_shows(case):
+    page, number, card = case()
+    number.hover()
+    expect(card).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    page.mouse.move(0, 0)
+    number.hover()
+    expect(card).to_be_visible()
+
+
+def test_escape_closes_what_focus_shows(case):
+    page, number, card = case()
+    tab_to(page, number)
+    expect(card).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    expect(number).to_be_focused()
+    page.keyboard.press("Tab")
+    tab_to(page, number)
+    expect(card).to_be_visible()
+
+
+def test_escape_closes_for_pointer_and_focus_together(case):
+    page, number, card = case()
+    tab_to(page, number)
+    number.hover()
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    page.mouse.move(0, 0)
+    expect(card).to_be_hidden()  # the focus is still there
+    number.hover()
+    expect(card).to_be_hidden()
+
+
+def test_enter_pins_a_card_again_after_escape(case):
+    page, number, card = case()
+    tab_to(page, number)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    assert_inside(page, card)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scripted", [True, False])
+def test_one_card_at_a_time(fresh, width, scripted):
+    page = fresh("index.html", width, java_script_enabled=scripted)
+    numbers = page.locator("article > p:has(.kv ~ .kv)").first.locator(".kv-number")
+    focused, hovered = (numbers.nth(index) for index in (0, 1))
+    cards = [page.locator("#" + it.get_attribute("popovertarget")) for it in (focused, hovered)]
+    tab_to(page, focused)
+    expect(cards[0]).to_be_visible()
+    hovered.hover()
+    expect(cards[1]).to_be_visible()
+    expect(cards[0]).to_be_hidden()
+    page.mouse.move(0, 0)
+    expect(cards[0]).to_be_visible()
+    expect(cards[1]).to_be_hidden()
+    page.keyboard.press("Enter")  # pinned
+    hovered.hover()
+    expect(cards[0]).to_be_visible()
+    expect(cards[1]).to_be_hidden()
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_card_is_accessible(page_with, fresh, scheme):
     page = fresh(page_with(*IN_TEXT), color_scheme=scheme)

@@ -79,6 +79,19 @@ def test_head_and_first_column_stay(page):
     assert before == after
 
 
+@pytest.mark.parametrize("width", [1221, 1440])
+@pytest.mark.parametrize("table", ["models", "numbers"])
+def test_stands_whole_in_a_wide_page(page_with, fresh, table, width):
+    page = fresh(page_with(f'data-kv-table="{table}"', f"the table of {table}"), width)
+    box = page.locator("[data-kv-table]")
+    assert box.evaluate("""(box) => {
+        const cut = box.scrollHeight > box.clientHeight || box.scrollWidth > box.clientWidth;
+        const right = (node) => node.getBoundingClientRect().right;
+        const [table, article] = [box.querySelector("table"), box.closest("article")];
+        return !cut && right(table) <= right(article);
+    }""")
+
+
 def test_from_a_file(site, page_with, browser):
     name = page_with("data-kv-table", "a sortable table")
     context = browser.new_context()

@@ -180,6 +180,11 @@ RULES: dict[str, Rule] = {
         full_attention=hidden_only,
         sliding_attention=hidden_only_window,
     ),
+    "cohere_compass_text": by_type(
+        named(lambda cfg, count: [FULL] * count),
+        full_attention=hidden_only,
+        sliding_attention=hidden_only_window,
+    ),
     "cohere2_moe": sliding(named(cohere2_moe_types)),
     "cwm": sliding(first_of_n(4)),
     "dots1": sliding(named(late_windows)),

@@ -17,7 +17,8 @@ from kvdocs.formula.several import Several
 
 def with_cross(cfg: EffectiveConfig, own: FullAttention, length: int | None = None) -> Layer:
     """``own``, and the encoder's K and V with the same heads, unless the decoder stands alone."""
-    if cfg.published.get("is_encoder_decoder") is False:
+    whole = cfg.defaults.get("is_encoder_decoder")  # the class has an encoder of its own
+    if whole and cfg.get("is_encoder_decoder") is False:
         return own
     return Several((own, CrossAttention(own.kv_heads, own.k_dim, own.v_dim, length)))
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from kvdocs.formula.compressed import Compressed
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.formula.constant import State
+from kvdocs.formula.constant import Prompt, State
 from kvdocs.formula.layers import FullAttention, Latent, Layer, SlidingWindow
 from kvdocs.formula.rules.attention import every_head
 from kvdocs.formula.rules.keeps import full, heads_and_dim, latent, window
 from kvdocs.formula.rules.latents import index_of_its_own
-from kvdocs.formula.rules.states import kimi_delta
+from kvdocs.formula.rules.states import gated_delta, kimi_delta
 from kvdocs.formula.rules.types import (
     FULL,
     HYBRID,
@@ -29,7 +29,7 @@ from kvdocs.formula.rules.types import (
     named,
     where,
 )
-from kvdocs.formula.several import IndexKeys, LatentWindow, Several
+from kvdocs.formula.several import IndexKeys, LatentWindow, Positions, Several
 
 HCA, CSA = "heavily_compressed_attention", "compressed_sparse_attention"
 
@@ -168,7 +168,16 @@ def hrm(cfg: EffectiveConfig) -> list[Layer]:
 
 
 def dory(cfg: EffectiveConfig) -> list[Layer]:
-    """The layers between input and output layers run ``n_recurrent_loops`` times; DoryModel."""
+    """The layers between input and output layers run ``n_recurrent_loops`` times; DoryModel.
+
+    Published ``layer_types`` name attention and MLP apart: then two names, and two in each count of
+    layers, are one layer.
+    """
+    types = cfg.get("layer_types")
+    if isinstance(types, list) and "mlp" in types:
+        counts = "num_hidden_layers", "n_input_layers", "n_output_layers", "n_recurrent_layers"
+        halved = {name: cfg.whole(name) // 2 for name in counts if cfg.get(name) is not None}
+        cfg = cfg.of_layer(0, halved | {"layer_types": types[::2]})
     layers = by_type(every_nth(4), full_attention=full, sliding_attention=window)(cfg)
     first = cfg.whole("n_input_layers")
     number = cfg.optional("n_recurrent_layers")
@@ -274,7 +283,7 @@ def half_window(cfg: EffectiveConfig) -> Layer:
 
 def jetmoe(cfg: EffectiveConfig) -> Layer:
     """``kv_channels`` wide KV heads; JetMoeAttention."""
-    heads, dim = cfg.required("num_key_value_heads"), cfg.required("head_dim")
+    heads, dim = cfg.required("num_key_value_heads"), cfg.required("kv_channels")
     return FullAttention(heads, dim, dim)
 
 
@@ -291,7 +300,44 @@ def rwkv(cfg: EffectiveConfig) -> State:
     return State(2 * hidden, 3 * (cfg.optional("attention_hidden_size") or hidden))
 
 
+def cpmant(cfg: EffectiveConfig) -> Layer:
+    """Every sequence begins with ``prompt_length`` learned tokens; CpmAntModel."""
+    heads, dim = cfg.required("num_attention_heads"), cfg.required("dim_head")
+    own = FullAttention(heads, dim, dim)
+    return Several((own, Prompt(heads, dim, dim, cfg.required("prompt_length"))))
+
+
+def step3p7_types(cfg: EffectiveConfig) -> list[str]:
+    """Published lists also name the draft layers, which come last; Step3p7TextConfig."""
+    count, types = cfg.layers(), cfg.get("layer_types")
+    drafts = cfg.whole("num_nextn_predict_layers") if cfg.get("num_nextn_predict_layers") else 0
+    if isinstance(types, list) and drafts and len(types) == count + drafts:
+        cfg = cfg.of_layer(0, {"layer_types": types[:count]})
+    return named(lambda _, count: [FULL] * count)(cfg)
+
+
+def qwen4_exp(cfg: EffectiveConfig) -> list[Layer]:
+    """Gated delta, and layers with K, V and index keys; Qwen4ExpTextConfig.
+
+    The first of them also keeps the positions of all tokens on three axes.
+    """
+    if cfg.wholes("ple_layer_ids"):
+        raise cfg.error("ple_layer_ids", "adds states for n-grams; no rule covers them")
+    types = every_nth(4, "full_attention_interval", rest=LINEAR, then=INDEXED)(cfg)
+    if unknown := sorted(set(types) - {LINEAR, INDEXED, FULL}):
+        raise cfg.error("layer_types", f"names {unknown[0]!r}")
+    keys = IndexKeys(cfg.required("indexer_kv_heads") * cfg.required("indexer_head_dim"))
+    delta, attention = gated_delta(cfg), full(cfg)
+    indexed = Several((attention, keys))
+    layers: list[Layer] = [delta if name == LINEAR else indexed for name in types]
+    first = next((i for i, name in enumerate(types) if name != LINEAR), None)
+    if first is not None:
+        layers[first] = Several((attention, keys, Positions(3)))
+    return layers
+
+
 RULES: dict[str, Rule] = {
+    "cpmant": by_type(every(FULL), full_attention=cpmant),
     "dbrx": by_type(every(FULL), full_attention=dbrx),
     "deepseek_v4": by_type(
         named(v4_types),
@@ -328,7 +374,9 @@ RULES: dict[str, Rule] = {
         full_attention=every_head,
         sliding_attention=half_window,
     ),
+    "qwen4_exp_text": qwen4_exp,
     "rwkv": by_type(every(LINEAR), linear_attention=rwkv),
+    "step3p5": by_type(step3p7_types, full_attention=full, sliding_attention=window),
     "zaya": by_type(
         named(lambda cfg, count: [HYBRID] * count), hybrid=zaya, hybrid_sliding=zaya_window
     ),

@@ -63,9 +63,15 @@ def kimi_delta(cfg: EffectiveConfig) -> State:
 
 
 def bailing_delta(cfg: EffectiveConfig) -> State:
-    """``kimi_delta`` with the attention's heads; BailingHybridConfig."""
-    heads, dim = cfg.required("num_attention_heads"), cfg.required("head_dim")
-    return State(3 * heads * dim * cfg.required("short_conv_kernel_size"), heads * dim * dim)
+    """``kimi_delta`` with the attention's heads and ``head_dim``; BailingHybridConfig.
+
+    A config that transformers has saved keeps them under ``linear_`` names, and has the rotary
+    width in ``head_dim``.
+    """
+    heads = cfg.optional("linear_num_heads") or cfg.required("num_attention_heads")
+    dim = cfg.optional("linear_head_dim") or cfg.required("head_dim")
+    kernel = cfg.optional("linear_conv_kernel_dim") or cfg.required("short_conv_kernel_size")
+    return State(3 * heads * dim * kernel, heads * dim * dim)
 
 
 def mamba1(cfg: EffectiveConfig) -> State:

@@ -1,0 +1,69 @@
+"""``kvdocs cost --engine transformers``: what the engine's own cache takes, beside the answer.
+
+In: a model and the answer of ``kvdocs cost``. Out: the answer's key ``engine``, and its lines.
+"""
+
+from __future__ import annotations
+
+from kvdocs.cost import row
+from kvdocs.facts.models import Model
+from kvdocs.formula.layout import DTYPE_BYTES
+from kvdocs.serving.transformers import RELEASE, as_cached, held, peak_of_next_token, static
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def by_transformers(model: Model, found: dict[str, Any]) -> dict[str, Any]:
+    """What transformers' own cache takes after a prompt of ``tokens`` tokens, in bytes.
+
+    ``bytes`` is what its tensors show and ``stored_bytes`` the memory behind them;
+    ``next_token_peak_bytes`` the most it takes while one more token joins, null where the layers
+    do not grow by concatenation; ``static_bytes`` a StaticCache for so many tokens;
+    ``expanded_bytes`` what releases before 5.15 show of a latent cache, null for other caches.
+
+    Raises:
+        ConfigError: a field that the cached shape needs is missing.
+        ValueError: transformers does not cache in this dtype.
+    """
+    tokens, dtype, encoder = found["tokens"], found["kv_dtype"], found["encoder_tokens"]
+    if DTYPE_BYTES[dtype] < 2:
+        raise ValueError(
+            f"transformers caches in the model's dtype, not in {dtype}; "
+            "use bfloat16, float16 or float32"
+        )
+    layout = as_cached(model.layout, model.config, model.id)
+    before = as_cached(model.layout, model.config, model.id, (5, 14, 1))
+    now = held(layout, tokens, tokens, dtype, encoder or 0)
+    return {
+        "name": "transformers",
+        "version": ".".join(map(str, RELEASE)),
+        "bytes": now.shown,
+        "stored_bytes": now.stored,
+        "next_token_peak_bytes": peak_of_next_token(layout, tokens, tokens, dtype),
+        "static_bytes": static(layout, tokens, dtype, encoder),
+        "expanded_bytes": before.bytes(tokens, dtype, encoder) if before != layout else None,
+    }
+
+
+def rows(found: dict[str, Any]) -> list[str]:
+    """The lines for people."""
+    engine = found["engine"]
+    means = {
+        "tensors": ("bytes", "what they show"),
+        "memory": ("stored_bytes", "what is behind them"),
+        "peak": ("next_token_peak_bytes", "while one more token joins"),
+        "static": ("static_bytes", "a StaticCache of that length"),
+        "expanded": ("expanded_bytes", "releases before 5.15"),
+    }
+    return [
+        "",
+        f"in {engine['name']} {engine['version']}, after a prompt of {found['tokens']:,} tokens",
+        "",
+        *(
+            f"{row(name, engine[key])}  {what}"
+            for name, (key, what) in means.items()
+            if engine[key] is not None
+        ),
+    ]

@@ -1,0 +1,214 @@
+"""The record of vLLM 0.33.0's planner for every snapshot model: written with vLLM, read without.
+
+In: the record, ``records/vllm.json``. Out: ``Case``s, each one planner run with what it answered.
+``python -m kvdocs.evidence.vllm_record`` runs the planner again and writes the record; it needs
+the environment of ``make test-engines``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+
+from kvdocs.serving.vllm import Options
+from kvdocs.serving.vllm_states import rank_state
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kvdocs.evidence.vllm_specs import Geometry
+
+FILE = Path(__file__).with_name("records") / "vllm.json"
+RANKS = (1, 2, 4, 8)
+DTYPES = ("auto", "fp8")
+MEMORY = (2 * 2**30, 10 * 2**30, 61_234_567_890)  # bytes on each rank
+LIMITS = (4_096, 32_768, 131_072)  # tokens
+WHAT = (
+    "vLLM's planner, run on a CPU: get_global_kv_cache_groups, get_kv_cache_configs and "
+    "get_kv_cache_capacity, on specs that its own attention layers and config reader made. An "
+    "answer is [blocks, tokens, concurrency] as vLLM logs them, or [longest] where it refuses to "
+    "start and estimates the longest context. answers are in the order of ranks, dtypes, memory "
+    "and limits, the last varying fastest. refused says for which ranks vLLM itself would not "
+    "share the model; runs leaves these out. variants change one more flag."
+)
+# Every flag that the grid leaves alone, on one model of each kind.
+KINDS = (
+    "Qwen/Qwen2.5-7B-Instruct",
+    "google/gemma-3-27b-it",
+    "openai/gpt-oss-20b",
+    "deepseek-ai/DeepSeek-V3",
+    "deepseek-ai/DeepSeek-V3.2",
+    "Qwen/Qwen3-Next-80B-A3B-Instruct",
+    "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
+)
+VARIANTS: tuple[dict[str, Any], ...] = (
+    {"pipeline_parallel_size": 2},
+    {"pipeline_parallel_size": 3, "tensor_parallel_size": 2},
+    {"pipeline_parallel_size": 4, "async_scheduling": False},
+    {"block_size": 32},
+    {"block_size": 128, "max_num_batched_tokens": 8_192},
+    {"async_scheduling": False},
+    {"prefix_caching": False},
+    {"tensor_parallel_size": 8, "decode_context_parallel_size": 2},
+    {"tensor_parallel_size": 8, "decode_context_parallel_size": 8},
+    *({"kv_cache_dtype": name} for name in ("float16", "bfloat16", "fp8_e4m3", "fp8_e5m2")),
+    *({"kv_cache_dtype": f"{name}_per_token_head"} for name in ("fp8", "int8", "int4")),
+    *({"kv_cache_dtype": name} for name in ("fp8_inc", "nvfp4", "fp8_ds_mla", "nvfp4_ds_mla")),
+    *({"kv_cache_dtype": f"turboquant_{name}"} for name in ("k8v4", "4bit_nc", "k3v4_nc")),
+    *({"kv_cache_dtype": name} for name in ("turboquant_3bit_nc", "nvfp4_4over6")),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One planner run: the model, the flags, the bytes on each rank, and the answer.
+
+    ``answer`` is (blocks, tokens, concurrency), or (longest,) where vLLM refuses to start.
+    """
+
+    model_id: str
+    options: Options
+    available: int
+    answer: tuple[float, ...]
+
+
+def cases(path: Path = FILE) -> Iterator[Case]:
+    """Every planner run of the record, but those for ranks that vLLM itself refuses."""
+    from kvdocs.facts.snapshot import load_all
+
+    found, configs = load(path), {model.id: model.config for model in load_all()}
+
+    def flags(name: str, **given: Any) -> Options:
+        state = rank_state(configs[name], given.get("tensor_parallel_size", 1), name)
+        return Options(**given, state=state)
+
+    for model in found["models"]:
+        name = model["id"]
+        for (ranks, dtype, memory, limit), answer in zip(grid(), model["answers"], strict=True):
+            if ranks in model["refused"]:
+                continue
+            given = {"max_model_len": limit, "kv_cache_dtype": dtype, "tensor_parallel_size": ranks}
+            yield Case(name, flags(name, **given), memory, tuple(answer))
+    for entry in found["variants"]:
+        options = flags(entry["id"], **entry["options"])
+        yield Case(entry["id"], options, entry["available"], tuple(entry["answer"]))
+
+
+def load(path: Path = FILE) -> dict[str, Any]:
+    """The record as written; sizes in bytes."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def grid() -> Iterator[tuple[int, str, int, int]]:
+    """Ranks, dtype, memory and limit of each answer of a model."""
+    return product(RANKS, DTYPES, MEMORY, LIMITS)
+
+
+def made() -> dict[str, Any]:
+    """The record's content, planned now. Models whose config vLLM does not read are named, with
+    its reason."""
+    import datetime
+    import platform
+    from importlib.metadata import version
+
+    from kvdocs.facts.snapshot import load_all
+
+    read, unread = {}, {}
+    for model in load_all():
+        try:
+            read[model.id] = _geometry(model.config)
+        except ValueError as error:
+            unread[model.id] = str(error)
+    models = [_model(name, found) for name, found in read.items()]
+    each = len(DTYPES) * len(MEMORY) * len(LIMITS)
+    variants = [entry for name in KINDS for entry in _variants(name, read[name])]
+    return {
+        "what": WHAT,
+        "date": datetime.date.today().isoformat(),
+        **{name: version(name) for name in ("vllm", "torch", "transformers")},
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "flags": {**asdict(Options(1)), "max_model_len": None},
+        "ranks": RANKS,
+        "dtypes": DTYPES,
+        "memory": MEMORY,
+        "limits": LIMITS,
+        "models_read": len(models),
+        "runs": sum(len(RANKS) - len(model["refused"]) for model in models) * each + len(variants),
+        "unread": unread,
+        "models": models,
+        "variants": variants,
+    }
+
+
+def _geometry(config: Mapping[str, Any]) -> Geometry:
+    from kvdocs.evidence.vllm import geometry
+
+    return geometry(config)
+
+
+def _model(name: str, found: Geometry) -> dict[str, Any]:
+    from kvdocs.evidence.vllm import refused
+
+    answers = [
+        _answer(found, Options(limit, kv_cache_dtype=dtype, tensor_parallel_size=ranks), memory)
+        for ranks, dtype, memory, limit in grid()
+    ]
+    no = [ranks for ranks in RANKS if refused(found, Options(1, tensor_parallel_size=ranks))]
+    return {"id": name, "refused": no, "answers": answers}
+
+
+def _variants(name: str, found: Geometry) -> Iterator[dict[str, Any]]:
+    from kvdocs.evidence.vllm import refused
+
+    latent = found.arch.is_deepseek_mla
+    for flags in VARIANTS:
+        options = Options(**{"max_model_len": 32_768, **flags})
+        dtype = options.kv_cache_dtype
+        kept = not dtype.startswith(("turbo", "ultra", "nvfp4")) if latent else True
+        if "ds_mla" in dtype:
+            kept = latent
+        if kept and not refused(found, options) and not _splits_a_window(found, options):
+            answer = _answer(found, options, MEMORY[1])
+            yield {
+                "id": name,
+                "options": {"max_model_len": 32_768, **flags},
+                "available": MEMORY[1],
+                "answer": answer,
+            }
+
+
+def _splits_a_window(found: Geometry, options: Options) -> bool:
+    """vLLM asserts that decode context parallelism meets no sliding layer."""
+    return options.decode_context_parallel_size > 1 and "sliding_attention" in found.kinds
+
+
+def _answer(found: Geometry, options: Options, available: int) -> list[float]:
+    from kvdocs.evidence.vllm import planned
+
+    result = planned(found, options, available)
+    if result.error:
+        longest = re.search(r"maximum model length is (\d+)", result.error)
+        return [int(longest[1]) if longest else 0]
+    return [result.blocks, result.tokens, result.concurrency]
+
+
+def _text(content: dict[str, Any]) -> str:
+    """One line for each model and each variant, so that a change is a readable difference."""
+    head = {key: value for key, value in content.items() if key not in ("models", "variants")}
+    lists = (
+        f' "{key}": [\n' + ",\n".join(f"  {json.dumps(entry)}" for entry in content[key]) + "\n ]"
+        for key in ("models", "variants")
+    )
+    return json.dumps(head, indent=1).removesuffix("\n}") + ",\n" + ",\n".join(lists) + "\n}\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(_text(made()), encoding="utf-8")
+    print(f"{FILE}: {sum(1 for _ in cases()):,} planner runs")

@@ -1,0 +1,235 @@
+"""``kvdocs explain``: what the numbers in an engine's log mean, and whether they add up.
+
+In: a log, an error or a metrics scrape. Out: an ``answer`` whose keys are stable, and its
+rendering. Nothing of the log is shown but the numbers of phrases that are known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from kvdocs.facts import snapshot
+from kvdocs.facts.hub import find
+from kvdocs.facts.models import LookupFailed
+from kvdocs.serving.check import Check
+from kvdocs.serving.logs import Log, Reading, scan
+from kvdocs.serving.reasons import Reason
+from kvdocs.serving.reconcile import reconcile
+from kvdocs.serving.subject import BITS, DEFAULT, Subject, bits
+from kvdocs.units import binary
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from typing import Any
+
+AGREES, CONTRADICTS = "explained", "contradicts"
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer ``kvdocs explain``; raises what ``find`` and the formula raise.
+
+    Status 0 explained, 1 a number contradicts the formula and no known reason gives it.
+    """
+    log = read(args.file)
+    if not log.readings:
+        raise LookupFailed(
+            args.file,
+            f"no known phrase of an engine in {log.lines:,} lines",
+            "Known are start-up logs, errors and metrics of vLLM, SGLang, llama.cpp and "
+            "TensorRT-LLM; in vLLM the line 'Available KV cache memory' must be among them",
+        )
+    found = answer(log, subject(log, args.model, args.tp, args.kv_dtype))
+    print(json.dumps(found, indent=2) if args.json else table(found))
+    return 1 if found["status"] == CONTRADICTS else 0
+
+
+def read(name: str) -> Log:
+    """The log in a file, or on standard input for ``-``.
+
+    Raises:
+        LookupFailed: the file cannot be read.
+    """
+    if name == "-":
+        return scan(sys.stdin.buffer)
+    try:
+        with open(name, "rb") as file:
+            return scan(file)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise LookupFailed(name, reason, "Pass the path of a log, or - to paste one") from None
+
+
+def subject(log: Log, model: str | None, tp: int | None, kv_dtype: str | None) -> Subject | None:
+    """What to hold the log against: as the arguments say, else as the log does; None if neither.
+
+    Raises:
+        LookupFailed: there is no such model.
+        ConfigError: no rule for the model.
+        ValueError: an unknown dtype, or heads that cannot be split over so many ranks.
+    """
+    if kv_dtype:
+        bits(kv_dtype)
+    settings = log.settings
+    found = find(model) if model else snapshot.load(settings.model or "")
+    if found is None:
+        return None
+    dtype = kv_dtype or settings.kv_dtype or DEFAULT
+    if dtype not in BITS:
+        return None  # its elements have no fixed size, so there is nothing to compare
+    known = bool(kv_dtype or settings.kv_dtype)
+    return Subject.of(found, tp or settings.tp or 1, dtype, known, settings.pp)
+
+
+def answer(log: Log, held: Subject | None) -> dict[str, Any]:
+    """The answer under its documented keys; sizes in bytes."""
+    checks = reconcile(log, held)
+    return {
+        "engine": log.engine,
+        "lines": log.lines,
+        "model": held.name if held else None,
+        "tensor_parallel": held.tp if held else log.settings.tp,
+        "kv_dtype": held.dtype if held else None,
+        "bytes_per_token": _whole(held.rate()) if held else None,
+        "readings": [_reading(log, index) for index in range(len(log.readings))],
+        "checks": [_check(check) for check in checks],
+        "change": list(dict.fromkeys(_changes(log, checks))),
+        "status": CONTRADICTS if any(check.contradicts for check in checks) else AGREES,
+    }
+
+
+def table(found: dict[str, Any]) -> str:
+    """The answer for people."""
+    count = len(found["readings"])
+    lines = [f"{found['engine']}, {count} known phrases in {found['lines']:,} lines"]
+    if found["model"]:
+        rate = f"{found['bytes_per_token']:,} bytes per token"
+        where = (
+            f" on each of {found['tensor_parallel']} GPUs" if found["tensor_parallel"] > 1 else ""
+        )
+        lines.append(f"held against {found['model']}, cache in {found['kv_dtype']}: {rate}{where}")
+    else:
+        lines.append("held against one another only: name the model with --model to hold them")
+        lines.append("against the formula (and its dtype with --kv-dtype, if it is unusual)")
+    for reading in found["readings"]:
+        lines += ["", f"line {reading['line']:,}: {reading['phrase']}{_of_what(reading)}"]
+        lines += _wrapped(reading["means"])
+    for check in found["checks"]:
+        lines += ["", *_check_lines(check)]
+    if found["change"]:
+        lines += ["", "what to change"]
+        lines += [line for change in found["change"] for line in _wrapped(change + ".", "  - ")]
+    return "\n".join(lines)
+
+
+def _reading(log: Log, index: int) -> dict[str, Any]:
+    reading = log.readings[index]
+    return {
+        "line": reading.line,
+        "times": log.times[index],
+        "key": reading.phrase.key,
+        "engine": reading.phrase.engine,
+        "wording": reading.phrase.wording,
+        "phrase": reading.shown,
+        "means": reading.phrase.means,
+        "numbers": {
+            name: {
+                "value": _whole(reading.printed(name).value),
+                "printed": text,
+                "unit": reading.printed(name).quantity.unit,
+                "scope": reading.printed(name).quantity.scope,
+            }
+            for name, text in reading.values.items()
+            if name in reading
+        },
+    }
+
+
+def _check(check: Check) -> dict[str, Any]:
+    return {
+        "key": check.key,
+        "title": check.title,
+        "line": check.line,
+        "unit": check.unit,
+        "printed_from": _whole(check.low),
+        "printed_to": _whole(check.high),
+        "formula": _whole(check.formula),
+        "ratio": round(float(check.ratio), 4) if check.ratio is not None else None,
+        "agrees": check.agrees,
+        "reasons": [_reason(reason) for reason in check.reasons],
+        "or": [_reason(reason) for reason in check.instead],
+    }
+
+
+def _reason(reason: Reason) -> dict[str, Any]:
+    return {
+        "key": reason.key,
+        "title": reason.title,
+        "says": reason.says,
+        "change": reason.change,
+        "inferred": reason.inferred,
+    }
+
+
+def _changes(log: Log, checks: list[Check]) -> list[str]:
+    phrases = [one.phrase.change for one in log.readings if one.phrase.change and _matters(one)]
+    return phrases + [reason.change for check in checks for reason in check.reasons]
+
+
+def _matters(reading: Reading) -> bool:
+    """Whether there is anything to change: not for a count of zero."""
+    counts = [reading.printed(name).value for name in reading.phrase.numbers if name in reading]
+    return not counts or any(counts)
+
+
+def _check_lines(check: dict[str, Any]) -> list[str]:
+    size = check["unit"] == "bytes"
+    places = 0 if check["unit"].startswith("bytes") else 2
+    middle = (check["printed_from"] + check["printed_to"]) / 2
+    printed, formula = (
+        binary(round(value)) if size else f"{value:,.{places}f}"
+        for value in (middle, check["formula"])
+    )
+    unit = "" if size else f" {check['unit']}"
+    lines = [
+        f"{check['title']}",
+        f"  printed {printed}, by the formula {formula}{unit}; ratio {_show(check['ratio'])}",
+    ]
+    if check["agrees"]:
+        lines.append("  agrees, to the last digit printed")
+    elif not check["reasons"]:
+        lines.append("  CONTRADICTS the formula, and no known reason gives this number")
+    for reason in check["reasons"]:
+        inferred = " (inferred)" if reason["inferred"] else ""
+        lines += [f"  {_lower(reason['title'])}{inferred}", *_wrapped(reason["says"], "    ")]
+    lines += [f"  or else: {_lower(reason['title'])}" for reason in check["or"]]
+    return lines
+
+
+def _of_what(reading: dict[str, Any]) -> str:
+    scopes = dict.fromkeys(one["scope"] for one in reading["numbers"].values() if one["scope"])
+    return f"  [{', '.join(scopes)}]" if scopes else ""
+
+
+def _wrapped(text: str, indent: str = "  ") -> list[str]:
+    """``text`` in lines of 88 columns. (textwrap takes longer to import than to do without.)"""
+    lines, line = [], indent
+    for word in text.split():
+        if len(line) + len(word) > 88:
+            lines.append(line.rstrip())
+            line = " " * len(indent)
+        line += word + " "
+    return [*lines, line.rstrip()]
+
+
+def _lower(title: str) -> str:
+    return title[0].lower() + title[1:] if title[1].islower() else title
+
+
+def _whole(value: Any) -> int | float:
+    return int(value) if value == int(value) else float(value)
+
+
+def _show(value: float | None) -> str:
+    return "none" if value is None else f"{value:,.4f}"

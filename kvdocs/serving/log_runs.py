@@ -1,0 +1,70 @@
+"""The readings of a log start-up by start-up, and the numbers of one start-up by name.
+
+In: a ``Log``. Out: runs, each the readings between one start of the engine and the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from kvdocs.serving.log_phrase import Printed
+from kvdocs.serving.logs import Log, Reading
+
+_TOKENS = ("tokens", "thousand tokens", "blocks", "cells", "cells of one layer")
+COUNTS = (*_TOKENS, "layers", "sequences", "states", "requests")
+MOST = 10**15  # beyond any real count
+
+
+def runs(log: Log) -> Iterator[list[Reading]]:
+    """The readings of each start-up: a memory line after a pool size begins the next."""
+    run: list[Reading] = []
+    for reading in filter(_sound, log.readings):
+        sized = [one for one in run if _is_size(one)]
+        memory = any("memory" in one and not _is_size(one) for one in run)
+        again = (
+            _is_size(reading) and not memory and any(one.phrase is reading.phrase for one in sized)
+        )
+        if run and (again or ("memory" in reading and sized and not _is_size(reading))):
+            yield run
+            run = []
+        run.append(reading)
+    if run:
+        yield run
+
+
+def _sound(reading: Reading) -> bool:
+    """Whether its counts can be counts; others are shown, and nothing is computed from them."""
+    printed = [reading.printed(name) for name in reading.values if name in reading]
+    counts = [one.value for one in printed if one.quantity.unit in COUNTS]
+    return all(count.denominator == 1 and 0 < count <= MOST for count in counts)
+
+
+def _is_size(reading: Reading) -> bool:
+    return ("tokens" in reading or "blocks" in reading) and "sequences" not in reading
+
+
+def every(run: list[Reading], name: str) -> list[tuple[Printed, Reading]]:
+    """Every number called ``name``, with its reading."""
+    return [(reading.printed(name), reading) for reading in run if name in reading]
+
+
+def lowest(run: list[Reading], name: str) -> tuple[Printed, Reading] | None:
+    """The lowest of them: of several ranks the one that decides."""
+    return min(every(run, name), key=lambda pair: pair[0].value, default=None)
+
+
+def pool_tokens(run: list[Reading], block: int) -> tuple[Fraction, Reading] | None:
+    """How many tokens the pool holds: printed, or its blocks times their size."""
+    if found := lowest(run, "tokens"):
+        return found[0].value, found[1]
+    if found := lowest(run, "blocks"):
+        size = found[1].printed("block_size").value if "block_size" in found[1] else block
+        return found[0].value * size, found[1]
+    return None
+
+
+def longest_request(run: list[Reading]) -> int | None:
+    """The longest request the run speaks of."""
+    found = lowest(run, "length")
+    return int(found[0].value) if found and found[0].quantity.unit == "tokens" else None

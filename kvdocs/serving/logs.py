@@ -1,0 +1,174 @@
+"""A log in, the numbers its engine printed about the cache out.
+
+In: the bytes of a start-up log, an error or a metrics scrape, of any size and with anything in it.
+Out: a ``Log``: the ``Reading``s in order, and the ``Settings`` that the log states. The log is read
+in pieces; what is kept is bounded; every regular expression is linear. Lines that no phrase is
+found in are left alone, and nothing but the numbers of a known phrase is kept.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from kvdocs.serving.log_llama_cpp import PHRASES as LLAMA_CPP
+from kvdocs.serving.log_others import ANY, OTHERS, SGLANG
+from kvdocs.serving.log_phrase import Phrase, Printed
+from kvdocs.serving.log_settings import Settings
+from kvdocs.serving.log_vllm import PHRASES as VLLM
+
+PHRASES: tuple[Phrase, ...] = (*VLLM, *SGLANG, *LLAMA_CPP, *OTHERS, *ANY)
+
+PIECE = 1 << 20  # bytes read at a time
+LONGEST_LINE = 1 << 16  # bytes; a longer line is cut into such pieces
+MOST_READINGS = 200  # different ones kept of one phrase; ranks print one each
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]|\^\[\[[0-9;]{0,16}m")
+_PLACES = {  # of each hint, the phrases it is of
+    hint: [place for place, phrase in enumerate(PHRASES) if hint in phrase.hints]
+    for hint in dict.fromkeys(hint for phrase in PHRASES for hint in phrase.hints)
+}
+_HINTS = tuple(sorted({hint.encode() for hint in _PLACES} | set(Settings.HINTS)))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A phrase found in a log: the numbers as printed, and the line (from 1) of the first time."""
+
+    phrase: Phrase
+    values: Mapping[str, str]
+    line: int
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values and name in self.phrase.numbers
+
+    def printed(self, name: str) -> Printed:
+        """The number called ``name``, with its unit."""
+        return Printed(self.values[name], self.phrase.numbers[name])
+
+    @property
+    def shown(self) -> str:
+        """The phrase with its numbers; nothing else of the line."""
+        return self.phrase.show(self.values)
+
+
+@dataclass
+class Log:
+    """What was found. ``times`` counts how often each reading was printed."""
+
+    readings: list[Reading] = field(default_factory=list)
+    settings: Settings = field(default_factory=Settings)
+    lines: int = 0
+    times: dict[int, int] = field(default_factory=dict)
+    left_out: int = 0
+
+    @property
+    def engine(self) -> str:
+        """The engine most readings are of; empty without a reading."""
+        names = [reading.phrase.engine for reading in self.readings]
+        return max(dict.fromkeys(names), key=names.count, default="")
+
+
+def scan(stream: BinaryIO) -> Log:
+    """Everything recognised in a log.
+
+    >>> import io
+    >>> log = scan(io.BytesIO(b"INFO [gpu_worker.py:298] Available KV cache memory: 6.51 GiB"))
+    >>> log.readings[0].shown, log.engine
+    ('Available KV cache memory: 6.51 GiB', 'vLLM')
+    """
+    log = Log()
+    seen: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+    for number, line in _lines(stream, log):
+        log.settings.read(line)
+        for reading in _of_line(line, number):
+            key = (reading.phrase.key, tuple(sorted(reading.values.items())))
+            if _starts_again(reading, log):
+                seen.clear()
+            if key in seen:
+                log.times[seen[key]] += 1
+            elif not _beaten(reading, log):
+                seen[key] = len(log.readings)
+                log.times[len(log.readings)] = 1
+                log.readings.append(reading)
+    return log
+
+
+def _starts_again(reading: Reading, log: Log) -> bool:
+    """Whether the memory is printed again after other phrases: by the next start, or rank."""
+    if "memory" not in reading or "tokens" in reading or "layers" in reading or not log.readings:
+        return False
+    return log.readings[-1].phrase is not reading.phrase
+
+
+def _of_line(line: str, number: int) -> Iterator[Reading]:
+    """The readings of a line; one phrase's words are not read again as another's."""
+    found: list[tuple[int, int]] = []
+    hinted = {place for hint, places in _PLACES.items() if hint in line for place in places}
+    for phrase in (PHRASES[place] for place in sorted(hinted)):
+        for pattern in phrase.patterns:
+            matches = [m for m in pattern.finditer(line) if not _overlaps(m.span(), found)]
+            for match in matches:
+                values = {name: text for name, text in match.groupdict().items() if text}
+                found.append(match.span())
+                yield Reading(phrase, values, number)
+
+
+def _overlaps(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
+    return any(span[0] < end and start < span[1] for start, end in others)
+
+
+def _beaten(reading: Reading, log: Log) -> bool:
+    """Whether it need not be kept: of some phrases only the highest reading counts."""
+    same = [i for i, one in enumerate(log.readings) if one.phrase is reading.phrase]
+    if not reading.phrase.highest:
+        log.left_out += len(same) >= MOST_READINGS
+        return len(same) >= MOST_READINGS
+    name = next(iter(reading.phrase.numbers))
+    for index in same:
+        if reading.printed(name).value > log.readings[index].printed(name).value:
+            log.readings[index] = reading
+        return True
+    return False
+
+
+def _lines(stream: BinaryIO, log: Log) -> Iterator[tuple[int, str]]:
+    """The lines with a known piece of text in them, decoded, with their numbers."""
+    rest = b""
+    for piece in _pieces(stream):
+        block = rest + piece
+        end = block.rfind(b"\n") + 1
+        if not end and len(block) > LONGEST_LINE:
+            end = len(block)
+        whole, rest = block[:end], block[end:]
+        yield from _hinted(whole, log)
+    yield from _hinted(rest, log)
+    log.lines += bool(rest)
+
+
+def _hinted(block: bytes, log: Log) -> Iterator[tuple[int, str]]:
+    hints = [hint for hint in _HINTS if hint in block]
+    if hints:
+        for number, line in enumerate(block.split(b"\n"), log.lines + 1):
+            if any(hint in line for hint in hints):
+                for start in range(0, len(line), LONGEST_LINE):
+                    text = line[start : start + LONGEST_LINE].decode("utf-8", "replace")
+                    yield number, _ESCAPES.sub("", text)
+    log.lines += block.count(b"\n")
+
+
+def _pieces(stream: BinaryIO) -> Iterator[bytes]:
+    """The stream as UTF-8; a log that PowerShell wrote begins with the mark of UTF-16."""
+    piece = stream.read(PIECE)
+    if piece[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        while piece:
+            yield piece
+            piece = stream.read(PIECE)
+        return
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    while piece:
+        yield decoder.decode(piece).encode("utf-8", "replace")
+        piece = stream.read(PIECE)

@@ -1,0 +1,71 @@
+"""A vLLM log of a model with windows or states, held against vLLM's own planning.
+
+In: memory, tokens and the longest request as printed. Out: a ``Check`` of the tokens, because for
+such models they are concurrency times the longest request and no rate gives them.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from kvdocs.serving.check import Check
+from kvdocs.serving.log_phrase import Printed
+from kvdocs.serving.remarks import SHARED_PAGES
+from kvdocs.serving.subject import Subject
+from kvdocs.serving.vllm import Options, plan
+from kvdocs.serving.vllm_layers import RankState
+from kvdocs.serving.vllm_states import rank_state
+
+# Defaults of max_num_batched_tokens, which a log does not always print (engine/arg_utils.py:2973).
+IN_FLIGHT = (2048, 8192, 16384)
+
+
+def planned(
+    memory: Printed,
+    tokens: Fraction,
+    line: int,
+    length: int,
+    in_flight: int | None,
+    block: int,
+    subject: Subject,
+) -> Check | None:
+    """The check, if the tokens are what vLLM 0.33.0 plans for this memory; else None.
+
+    What the log may not say is tried: the tokens of a step, and the kernel of a delta rule, which
+    pads its states on newer cards.
+    """
+    for state in _states(subject):
+        for batch in (in_flight,) if in_flight else IN_FLIGHT:
+            try:
+                chosen = Options(
+                    length,
+                    subject.dtype,
+                    block,
+                    subject.tp,
+                    max_num_batched_tokens=batch,
+                    state=state,
+                )
+                low = plan(subject.layout, chosen, math.ceil(memory.low)).pool_tokens
+                high = plan(subject.layout, chosen, math.floor(memory.high)).pool_tokens
+            except ValueError:  # a dtype or a layer that vLLM 0.33.0 holds in another way
+                return None
+            if low <= tokens <= high:
+                title = f"tokens as vLLM 0.33.0 plans them, {batch:,} tokens a step"
+                middle, slack = Fraction(low + high, 2), Fraction(high - low, 2)
+                ends = (tokens - slack, tokens + slack)
+                return Check("plan", title, line, *ends, middle, "tokens", (SHARED_PAGES,))
+    return None
+
+
+def _states(subject: Subject) -> list[RankState | None]:
+    """The states one rank may hold; [None] for a model without."""
+    if not subject.has_states:
+        return [None]
+    try:
+        states = (
+            rank_state(subject.config, subject.tp, subject.name, newer) for newer in (False, True)
+        )
+        return list(dict.fromkeys(states))
+    except ValueError:
+        return []

@@ -1,0 +1,55 @@
+"""How many sequences a pool has room for, planned in several ways, and what each way risks.
+
+In: the workload of a log, a pool, a risk. Out: one ``Plan`` a way, from the most to the least
+cautious. The naive ways take every sequence to be equally long; the last two take the log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from kvdocs.serving.overflow import largest, overflow
+from kvdocs.serving.space import Space
+from kvdocs.serving.workload import Workload, percentile
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``sequences`` at once, which want more than the pool with probability ``overflow``.
+
+    ``way`` is max_model_len, longest or p99, each with the ``tokens`` that every sequence is taken
+    to have; most, all of the log's sequences at the most they ever hold; or moment, at a random
+    moment of a server that is never idle. ``overflow`` is of the moment, but for most, whose own it
+    is; it is rounded up.
+    """
+
+    way: str
+    tokens: int | None
+    sequences: int
+    overflow: Fraction
+
+
+def plans(
+    workload: Workload, space: Space, risk: Fraction, max_model_len: int | None = None
+) -> list[Plan]:
+    """Every way; ``max_model_len`` only where it is given.
+
+    Raises:
+        ValueError: as ``kvdocs.serving.overflow.largest``.
+    """
+    moment = workload.at_a_moment(space)
+    naive = {
+        "max_model_len": max_model_len,
+        "longest": max(workload.totals),
+        "p99": percentile(workload.totals, 99),
+    }
+    found = []
+    for way, tokens in naive.items():
+        if tokens is not None:
+            count = space.blocks // space.most(tokens)
+            found.append(Plan(way, tokens, count, overflow(moment, space.blocks, count)))
+    for way, weights in (("most", workload.at_their_most(space)), ("moment", moment)):
+        fit = largest(weights, space.blocks, risk)
+        found.append(Plan(way, None, fit.sequences, fit.overflow))
+    return found

@@ -1,0 +1,107 @@
+"""Reasons that no factor tells: what can only be inferred, and what is worth knowing anyway.
+
+In: nothing; ``reconcile`` gives them where they apply. A remark on a number that agrees says what a
+reader would else take it for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kvdocs.serving.reasons import ENGINE, Reason
+
+LOWEST_RANK = Reason(
+    "lowest_rank",
+    "The GPU with the least memory decides",
+    "The number of tokens is the least over all ranks, while this memory is of one rank that has "
+    "more. The other ranks' lines are not in this log.",
+    "Look for the lowest memory line of the other ranks; free memory on that GPU",
+    lambda _: (),
+    (ENGINE,),
+    inferred=True,
+)
+SHARED_PAGES = Reason(
+    "shared_pages",
+    "Windows and states share the pool's pages",
+    "Groups of layers draw pages of one size from one pool: a sliding layer takes pages up to its "
+    "window, a recurrent state one or more whole pages however long the request. Tokens are then "
+    "concurrency times the longest request, and memory ÷ tokens is not a rate of the model.",
+    "Compare with the same --max-model-len only; short requests pay the states in full",
+    lambda _: (),
+    (ENGINE,),
+)
+PERHAPS_SHARED = replace(
+    SHARED_PAGES,
+    says=SHARED_PAGES.says + " The settings that decide how many pages are not all in the log.",
+    inferred=True,
+)
+WINDOWS_FULL = Reason(
+    "windows_as_full",
+    "Sliding layers are charged for every token",
+    "The number fits all layers keeping every token. Calculators do so, and so do engines while "
+    "requests are shorter than the window, in releases before hybrid accounting, and with "
+    "--disable-hybrid-kv-cache-manager. What the model needs is less.",
+    "Use a release that counts windows, or read the number as the worst case",
+    lambda _: (),
+)
+GIB_CALLED_GB = Reason(
+    "gib_called_gb",
+    "GB is written, GiB is meant",
+    "The program divides by 1024 three times and writes GB. Read as decimal the "
+    "number would be off.",
+    "Read it as GiB",
+    lambda _: (),
+)
+RESERVED = Reason(
+    "reserved_not_needed",
+    "The pool is what is free, not what is needed",
+    "The engine gives all the memory it may take to the cache, however few requests there are. It "
+    "is not what one request needs.",
+    "To hold less, set the size by hand (vLLM: --kv-cache-memory-bytes)",
+    lambda _: (),
+)
+SLOTS = Reason(
+    "slots",
+    "The cells are shared by several sequences",
+    "The cache has one context for each parallel slot: cells = slots × context.",
+    "Fewer slots (--parallel, OLLAMA_NUM_PARALLEL) take less",
+    lambda _: (),
+)
+WHOLE_LATENT = Reason(
+    "whole_latent",
+    "Every rank holds the whole latent",
+    "One latent serves all heads, so tensor parallelism cannot split it: each GPU holds all of it.",
+    "Split it with decode context parallelism, or use data parallelism for attention",
+    lambda _: (),
+    (ENGINE,),
+)
+SHORT_CONVOLUTION = Reason(
+    "short_convolution",
+    "States of another width and length",
+    "llama.cpp keeps states in float32 throughout, and of a short convolution one input less than "
+    "transformers, which keeps the kernel's whole width. The state is paid once per sequence.",
+    "Fewer slots (--parallel) take fewer states; the context plays no part",
+    lambda _: (),
+    (ENGINE,),
+)
+OWN_FORMAT = Reason(
+    "own_format",
+    "The engine holds something in a format of its own",
+    "Some layers keep index keys or compressed entries besides, and engines store those in formats "
+    "of their own, mostly eight bits and a scale. No single rate of the formula is theirs.",
+    "Take the engine's figure for this engine, the formula's for what the model needs",
+    lambda _: (),
+    (ENGINE,),
+    inferred=True,
+)
+REMARKS = (
+    OWN_FORMAT,
+    SHORT_CONVOLUTION,
+    LOWEST_RANK,
+    SHARED_PAGES,
+    WINDOWS_FULL,
+    GIB_CALLED_GB,
+    RESERVED,
+    SLOTS,
+    WHOLE_LATENT,
+)

@@ -1,0 +1,196 @@
+"""What a log's numbers are held against: a model's layout as one rank of an engine holds it.
+
+In: a layout, the ranks, the cache dtype. Out: a ``Subject`` with the formula's bytes per token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+
+from kvdocs.facts.models import Model
+from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.constant import State
+from kvdocs.formula.layers import FullAttention, Latent, Layer
+from kvdocs.formula.layout import CacheLayout
+
+# Bits an element takes, by the names that engines and dtypes go by. The llama.cpp formats store a
+# scale with every 32 elements, so q8_0 takes 8.5 bits and not 8.
+BITS: dict[str, Fraction] = {
+    **dict.fromkeys(("float32", "f32", "fp32"), Fraction(32)),
+    **dict.fromkeys(("bfloat16", "bf16", "float16", "f16", "fp16", "half"), Fraction(16)),
+    **dict.fromkeys(("fp8", "fp8_e4m3", "fp8_e5m2", "float8_e4m3fn", "float8_e5m2"), Fraction(8)),
+    "q8_0": Fraction(17, 2),
+    "q5_1": Fraction(6),
+    "q5_0": Fraction(11, 2),
+    "q4_1": Fraction(5),
+    "q4_0": Fraction(9, 2),
+    "iq4_nl": Fraction(9, 2),
+}
+DEFAULT = "bfloat16"
+
+
+def bits(dtype: str) -> Fraction:
+    """Bits of one element.
+
+    Raises:
+        ValueError: the dtype is unknown, or its size depends on more than the element.
+
+    >>> bits("q8_0"), bits("fp8")
+    (Fraction(17, 2), Fraction(8, 1))
+    """
+    if dtype not in BITS:
+        raise ValueError(f"unknown cache dtype {dtype!r}; choose one of {', '.join(BITS)}")
+    return BITS[dtype]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model as ``tp`` ranks hold it, keys and values in the cache dtype ``dtype``.
+
+    ``fields`` are whole numbers of its config, for the mistakes that start from them.
+    ``dtype_known``: the dtype was stated, so another one is no explanation. ``config`` is the
+    published one, where there is one. ``pp`` is the number of pipeline stages.
+    """
+
+    layout: CacheLayout
+    name: str = ""
+    tp: int = 1
+    dtype: str = DEFAULT
+    fields: Mapping[str, int] = field(default_factory=dict)
+    dtype_known: bool = False
+    config: Mapping[str, object] = field(default_factory=dict)
+    pp: int = 1
+
+    def __post_init__(self) -> None:
+        if self.tp < 1:
+            raise ValueError(f"a model runs on 1 rank or more, not {self.tp}")
+        for heads in {x.kv_heads for x in self.layout.layers if isinstance(x, FullAttention)}:
+            if heads % self.tp and self.tp % heads:
+                raise ValueError(
+                    f"{heads} KV heads cannot be split over {self.tp} ranks: one number must "
+                    f"divide the other"
+                )
+
+    @classmethod
+    def of(cls, model: Model, tp: int, dtype: str, known: bool, pp: int = 1) -> Subject:
+        """The subject for a published model.
+
+        Raises:
+            ConfigError: no rule for the model, or a field without a usable value.
+            ValueError: its heads cannot be split over so many ranks.
+        """
+        config = EffectiveConfig.of(model.config, model.id)
+        values = {**config.defaults, **config.published}
+        fields = {name: value for name, value in values.items() if type(value) is int}
+        return cls(model.layout, model.id, tp, dtype, fields, known, model.config, pp)
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """The layers as one rank holds them: its share of the KV heads, at least one."""
+        return tuple(
+            replace(layer, kv_heads=max(1, layer.kv_heads // self.tp))
+            if isinstance(layer, FullAttention)
+            else layer
+            for layer in self.layout.layers
+        )
+
+    @property
+    def keeping(self) -> list[Layer]:
+        """The layers that keep tokens."""
+        return [layer for layer in self.layout.layers if _grows(layer)]
+
+    @property
+    def sliding(self) -> list[Layer]:
+        return [layer for layer in self.layout.layers if layer.window is not None]
+
+    @property
+    def has_states(self) -> bool:
+        return any(layer.bytes(0, 2) for layer in self.layout.layers)
+
+    @property
+    def plain(self) -> bool:
+        """Whether its layers are of kinds that every engine holds as the formula does."""
+        return {layer.kind for layer in self.keeping} <= {"full", "window", "chunk", "latent"}
+
+    @property
+    def uniform(self) -> bool:
+        """Whether every layer keeps every token, so that a cache is tokens times one rate."""
+        return not self.sliding and not self.has_states
+
+    def rate(self, k_type: str = "", v_type: str = "") -> Fraction:
+        """Bytes a token adds on one rank while no window is full."""
+        return self.keys(k_type) + self.values(v_type or k_type)
+
+    def keys(self, dtype: str = "") -> Fraction:
+        """The keys' part of ``rate``; a latent counts as keys."""
+        return _total(map(_key_elements, self.layers), dtype or self.dtype)
+
+    def values(self, dtype: str = "") -> Fraction:
+        """The values' part of ``rate``."""
+        return _total(map(_value_elements, self.layers), dtype or self.dtype)
+
+    @property
+    def over_all_ranks(self) -> Fraction:
+        """How many times one rank's share the whole model is: less than ``tp`` where it copies."""
+        whole = replace(self, tp=1)
+        return whole.rate() / self.rate() if self.rate() else Fraction(1)
+
+
+def _total(elements: map[int], dtype: str) -> Fraction:
+    return sum(elements) * bits(dtype) / 8
+
+
+def _grows(layer: Layer) -> bool:
+    """Whether a token adds to it; the K and V of an encoder's output do not grow."""
+    return layer.bytes(1, 2) > layer.bytes(0, 2)
+
+
+def _key_elements(layer: Layer) -> int:
+    if not _grows(layer):
+        return 0
+    if isinstance(layer, FullAttention):
+        return layer.kv_heads * layer.k_dim
+    return layer.elements_per_token
+
+
+def _value_elements(layer: Layer) -> int:
+    if isinstance(layer, FullAttention) and _grows(layer):
+        return layer.kv_heads * layer.v_dim
+    return 0
+
+
+def expanded(subject: Subject) -> list[tuple[int, int]]:
+    """Elements of K and of V a latent layer would take with its heads expanded; one rank's.
+
+    The second pair has both padded to the next power of two, as attention kernels of 2024 did.
+    """
+    fields = subject.fields
+    heads = fields.get("num_attention_heads", 0) // subject.tp
+    key = fields.get("qk_nope_head_dim", 0) + fields.get("qk_rope_head_dim", 0)
+    value = fields.get("v_head_dim", 0)
+    if not (heads and key and value):
+        return []
+    padded = 1 << (key - 1).bit_length()
+    return [(heads * key, heads * value), (heads * key, heads * key), (heads * padded,) * 2]
+
+
+def state_bytes(subject: Subject) -> int:
+    """Bytes of one sequence's recurrent states as llama.cpp holds them, 0 where that is unknown.
+
+    All in float32, and of a convolution one input less than the kernel is wide, because the last
+    one is the token at hand (llama.cpp 0c1e570, src/llama-hparams.cpp:203).
+    """
+    names = ("linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel")
+    kernel = next((subject.fields[name] for name in names if name in subject.fields), 0)
+    states = [layer for layer in subject.layout.layers if isinstance(layer, State)]
+    if not kernel:
+        return 0
+    return sum(x.conv // kernel * (kernel - 1) + x.recurrent for x in states) * 4
+
+
+def latents(subject: Subject) -> list[Latent]:
+    """The layers with a latent."""
+    return [layer for layer in subject.layout.layers if isinstance(layer, Latent)]

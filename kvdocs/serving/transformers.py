@@ -1,0 +1,174 @@
+"""How transformers' own caches hold a layout, and what they take beside what the model needs.
+
+In: a layout, a number of tokens, a cache dtype. Out: bytes of one sequence, exact.
+Source: cache_utils.py of transformers 5.24.0, which the lines below are of; every rule here is
+held against real caches in ``evidence`` and in the tests.
+
+A cache grows by concatenation. Nothing is reserved, so nothing is left over, but each step makes
+a tensor's new copy beside its old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.constant import CrossAttention, Shared
+from kvdocs.formula.layers import FullAttention, Latent, Layer
+from kvdocs.formula.layout import DEFAULT_DTYPE, DTYPE_BYTES, CacheLayout, dtype_name
+from kvdocs.formula.several import IndexKeys
+
+RELEASE = (5, 24, 0)  # the one that is described where no other is named
+LATENT_SINCE = (5, 15)  # the first that caches DeepSeek's latent; 5.14.1 still expands it
+EXPANDED_BEFORE = ("deepseek_v2", "deepseek_v3", "kimi_k2")
+
+
+@dataclass(frozen=True)
+class Held:
+    """Bytes of one sequence: what its tensors show, and the memory behind them."""
+
+    shown: int
+    stored: int
+
+
+def kept_by_transformers(layer: Layer, tokens: int, new: int) -> tuple[int, int]:
+    """Tokens a cache layer shows, and tokens in the memory behind it, after a step of ``new``.
+
+    A layer joins what it showed before and the new tokens, and a plain layer shows the result.
+    A sliding layer shows only the last window - 1 of them, because the next token will bring
+    itself; the memory behind is freed when the next step makes its own. So after a long prompt
+    all of it is still stored, and after a decoded token min(tokens, window), the formula.
+
+    Classes ``DynamicLayer`` and ``DynamicSlidingWindowLayer`` (lines 104 and 196), the same from
+    4.57 to 5.24.
+
+    >>> from kvdocs.formula.layers import SlidingWindow
+    >>> sliding = SlidingWindow(kv_heads=8, k_dim=64, v_dim=64, window=128)
+    >>> kept_by_transformers(sliding, 4096, new=4096), kept_by_transformers(sliding, 4097, new=1)
+    ((127, 4096), (127, 128))
+    """
+    if layer.window is None:
+        return tokens, tokens
+    before = min(tokens - new, layer.window - 1)
+    return min(tokens, layer.window - 1), before + new
+
+
+def bytes_by_transformers(
+    layer: Layer, tokens: int, new: int, element_bytes: int, encoder_tokens: int = 0
+) -> tuple[int, int]:
+    """Bytes a cache layer shows, and bytes in the memory behind it, after a step of ``new``.
+
+    Waiting tokens of a compressed layer are a slice of all that were joined in the step, as those
+    of a sliding layer are (DeepseekV4HCACache of transformers 5.24.0).
+    """
+    shown = stored = 0
+    for part in layer.parts:
+        kept, behind = kept_by_transformers(part, tokens, new)
+        if part.window is not None:
+            shown += part.elements_per_token * kept * element_bytes
+            stored += part.elements_per_token * behind * element_bytes
+            continue
+        own = part.bytes(tokens, element_bytes, encoder_tokens)
+        joined = (tokens - new) % part.period + new - tokens % part.period
+        shown += own
+        stored += own + joined * part.elements_per_token * element_bytes * (part.period > 1)
+    return shown, stored
+
+
+def held(
+    layout: CacheLayout,
+    tokens: int,
+    new: int,
+    dtype: str = DEFAULT_DTYPE,
+    encoder_tokens: int = 0,
+) -> Held:
+    """What a ``DynamicCache`` holds of ``tokens`` tokens, the last ``new`` of them in one step.
+
+    A prompt is one step: ``new`` equals ``tokens``.
+    """
+    size = DTYPE_BYTES[dtype_name(dtype)]
+    shown = stored = 0
+    for part, count in layout.groups():
+        one = bytes_by_transformers(part, tokens, new, size, encoder_tokens)
+        shown += count * one[0]
+        stored += count * one[1]
+    return Held(shown, stored)
+
+
+def peak_of_next_token(
+    layout: CacheLayout, tokens: int, new: int, dtype: str = DEFAULT_DTYPE
+) -> int | None:
+    """The most the cache takes while one more token joins what ``held`` describes, in bytes.
+
+    A plain layer replaces K, then V, each while its old copy still lives (lines 136-137); a
+    sliding layer makes both before it lets the old ones go (lines 242-247). Layers take turns.
+    None where a layer does not grow by concatenation: states, compressed entries, an encoder.
+    """
+    size = DTYPE_BYTES[dtype_name(dtype)]
+    parts = [part for layer in layout.layers for part in layer.parts]
+    if not all(_concatenates(part) for part in parts):
+        return None
+    now = peak = held(layout, tokens, new, dtype).stored
+    for part in parts:
+        _, before = kept_by_transformers(part, tokens, new)
+        _, after = kept_by_transformers(part, tokens + 1, 1)
+        for elements in _replaced_together(part):
+            peak = max(peak, now + elements * after * size)
+            now += elements * (after - before) * size
+    return peak
+
+
+def static(
+    layout: CacheLayout,
+    longest: int,
+    dtype: str = DEFAULT_DTYPE,
+    encoder_tokens: int | None = None,
+) -> int:
+    """Bytes of a ``StaticCache`` for ``longest`` tokens: all of them at once, before the first.
+
+    A sliding layer gets min(longest, window), here without the minus one (line 540).
+    """
+    return layout.bytes(longest, dtype, encoder_tokens)
+
+
+def as_cached(
+    layout: CacheLayout,
+    config: Mapping[str, object],
+    source: str,
+    release: tuple[int, ...] = RELEASE,
+) -> CacheLayout:
+    """The layout in the shape that a release of transformers caches it; mostly the same.
+
+    Before 5.15, DeepSeek's latents are expanded to K and V of every head before they are cached
+    (models/deepseek_v3/modeling_deepseek_v3.py:421 of 4.57.6). In every release, Falcon's new
+    decoder copies K and V for all heads (models/falcon/modeling_falcon.py:260-261).
+
+    Raises:
+        ConfigError: a field that the cached shape needs is missing.
+    """
+    effective = EffectiveConfig.of(config, source)
+    if effective.model_type == "falcon" and effective.flag("new_decoder_architecture"):
+        return layout.without_sharing(effective.required("num_attention_heads"))
+    if effective.model_type not in EXPANDED_BEFORE or release >= LATENT_SINCE:
+        return layout
+    full = FullAttention(
+        effective.required("num_attention_heads"),
+        effective.required("qk_nope_head_dim") + effective.required("qk_rope_head_dim"),
+        effective.required("v_head_dim"),
+    )
+    return CacheLayout(tuple(full if isinstance(x, Latent) else x for x in layout.layers))
+
+
+def _concatenates(part: Layer) -> bool:
+    grows = isinstance(part, FullAttention | Latent | IndexKeys)
+    return isinstance(part, Shared) or (grows and not isinstance(part, CrossAttention))
+
+
+def _replaced_together(part: Layer) -> tuple[int, ...]:
+    """Elements a token adds to the tensors that a step replaces at one time, in order."""
+    if part.window is None and isinstance(part, FullAttention):
+        return part.kv_heads * part.k_dim, part.kv_heads * part.v_dim
+    if part.window is None and isinstance(part, Latent):
+        return part.kv_lora_rank, part.rope_dim
+    return (part.elements_per_token,)

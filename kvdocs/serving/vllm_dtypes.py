@@ -1,0 +1,153 @@
+"""Bytes one token takes in one layer of vLLM 0.33.0, for every ``--kv-cache-dtype``.
+
+In: the dtype's name as on vLLM's command line and the sizes of a layer on one rank. Out: whole
+bytes, scales included where they lie in the cache. Paths in docstrings are in the vLLM 0.33.0
+wheel.
+
+Plain FP8 keeps one scale for a whole tensor, outside the cache, so it takes exactly half of 16
+bits. The other formats keep a scale beside each token's numbers, so they take a little more than
+their bits say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+HeadBytes = Callable[[int, int], int]  # (k_dim, v_dim) of one head -> bytes of one token
+FLOAT32 = 4
+
+
+@dataclass(frozen=True)
+class KvDtype:
+    """One ``--kv-cache-dtype``: bytes of a token in one head, and in one latent vector.
+
+    ``latent`` is None where vLLM has no kernel for latents in this format, ``head`` where it has
+    none for heads.
+    """
+
+    name: str
+    head: HeadBytes | None
+    latent: Callable[[int], int] | None
+
+
+def head_bytes(dtype: str, k_dim: int, v_dim: int) -> int:
+    """Bytes of one token in one KV head: K, V and the scales beside them.
+
+    Raises:
+        ValueError: vLLM has no such dtype, or not for KV heads.
+
+    >>> head_bytes("auto", 128, 128), head_bytes("fp8", 128, 128)
+    (512, 256)
+    >>> head_bytes("int8_per_token_head", 128, 128), head_bytes("nvfp4", 128, 128)
+    (264, 144)
+    """
+    found = kv_dtype(dtype)
+    if found.head is None:
+        raise ValueError(f"--kv-cache-dtype {dtype} is for latent caches (DeepSeek), not KV heads")
+    return found.head(k_dim, v_dim)
+
+
+def latent_bytes(dtype: str, elements: int) -> int:
+    """Bytes of one token in a latent vector of ``elements`` numbers.
+
+    Raises:
+        ValueError: vLLM has no such dtype, or not for latents.
+
+    >>> latent_bytes("auto", 576), latent_bytes("fp8", 576), latent_bytes("fp8_ds_mla", 576)
+    (1152, 576, 656)
+    """
+    found = kv_dtype(dtype)
+    if found.latent is None:
+        raise ValueError(f"--kv-cache-dtype {dtype} is for KV heads, not for a latent cache")
+    return found.latent(elements)
+
+
+def kv_dtype(name: str) -> KvDtype:
+    """The dtype of that name.
+
+    Raises:
+        ValueError: not one of vLLM 0.33.0's (config/cache.py:44).
+    """
+    if name not in KV_DTYPES:
+        known = ", ".join(KV_DTYPES)
+        raise ValueError(f"vLLM 0.33.0 has no --kv-cache-dtype {name!r}; it has {known}")
+    return KV_DTYPES[name]
+
+
+def _plain(element_bytes: int) -> HeadBytes:
+    """v1/kv_cache_interface.py:637: (head_size + head_size_v) elements."""
+    return lambda k, v: (k + v) * element_bytes
+
+
+def _per_token_head(bits: int) -> HeadBytes:
+    """Two 32-bit scales follow each head's numbers (v1/attention/backends/triton_attn.py:307)."""
+    return lambda k, v: k * bits // 8 + v * bits // 8 + 2 * FLOAT32
+
+
+def _nvfp4(k: int, v: int) -> int:
+    """4-bit numbers and one 8-bit scale for 16 of them (utils/torch_utils.py:542)."""
+    if k != v:
+        raise ValueError(f"nvfp4 needs keys and values of one size, not {k} and {v}")
+    return 2 * (k // 2 + k // 16)
+
+
+def _turboquant(key_bits: int, value_bits: int) -> HeadBytes:
+    """Codes, a 16-bit norm for keys of fewer than 8 bits, 16-bit scale and zero for values;
+    rounded up to an even number (layers/quantization/turboquant/config.py:129-175)."""
+
+    def head(k: int, v: int) -> int:
+        key = k if key_bits == 8 else -(-k * key_bits // 8) + 2
+        slot = key + -(-k * value_bits // 8) + 4
+        return slot + slot % 2
+
+    return head
+
+
+def _ultraquant(k: int, v: int) -> int:
+    """4-bit codes and one 8-bit scale for 32 of them (attention/ops/ultraquant/format.py:195)."""
+    if k % 32:
+        raise ValueError(f"ultraquant_4bit needs a head_dim that 32 divides, not {k}")
+    return 2 * (k // 2 + k // 32)
+
+
+def _latent_per_token(bits: int) -> Callable[[int], int]:
+    """layers/attention/mla_attention.py:1598."""
+    return lambda elements: elements * bits // 8 + 2 * FLOAT32
+
+
+def _two(elements: int) -> int:
+    return 2 * elements
+
+
+def _one(elements: int) -> int:
+    return elements
+
+
+KV_DTYPES = {
+    found.name: found
+    for found in (
+        # "auto" is the model's dtype; vLLM runs models published in 32 bits in 16
+        # (config/model.py:2440).
+        KvDtype("auto", _plain(2), _two),
+        KvDtype("float16", _plain(2), _two),
+        KvDtype("bfloat16", _plain(2), _two),
+        KvDtype("fp8", _plain(1), _one),
+        KvDtype("fp8_e4m3", _plain(1), _one),
+        KvDtype("fp8_e5m2", _plain(1), _one),
+        KvDtype("fp8_inc", _plain(1), _one),
+        # One opaque record a token (layers/attention/mla_attention.py:1386).
+        KvDtype("fp8_ds_mla", None, lambda _: 656),
+        KvDtype("nvfp4_ds_mla", None, lambda _: 352),
+        KvDtype("fp8_per_token_head", _per_token_head(8), _latent_per_token(8)),
+        KvDtype("int8_per_token_head", _per_token_head(8), _latent_per_token(8)),
+        KvDtype("int4_per_token_head", _per_token_head(4), _latent_per_token(4)),
+        KvDtype("nvfp4", _nvfp4, None),
+        KvDtype("nvfp4_4over6", _nvfp4, None),
+        KvDtype("turboquant_k8v4", _turboquant(8, 4), None),
+        KvDtype("turboquant_4bit_nc", _turboquant(4, 4), None),
+        KvDtype("turboquant_k3v4_nc", _turboquant(3, 4), None),
+        KvDtype("turboquant_3bit_nc", _turboquant(3, 3), None),
+        KvDtype("ultraquant_4bit", _ultraquant, None),
+    )
+}

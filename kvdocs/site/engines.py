@@ -1,0 +1,105 @@
+"""The same sequence in each engine, in 16 bits: bytes, how they come about, and the source.
+
+In: a model and a number of tokens. Out: ``Held``, which tables show and stated numbers explain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kvdocs.facts.models import Model
+from kvdocs.formula import CacheLayout
+from kvdocs.formula.config import EffectiveConfig
+from kvdocs.serving import llama_cpp, transformers, vllm, vllm_states
+
+TRANSFORMERS = "transformers " + ".".join(map(str, transformers.RELEASE))
+VLLM = "vLLM 0.33.0"
+
+
+@dataclass(frozen=True)
+class Held:
+    """``how`` is the way to the bytes in words; ``source`` the engine and its version."""
+
+    bytes: int
+    how: tuple[str, ...]
+    source: str
+
+
+def transformers_shown(model: Model, tokens: int) -> Held:
+    """What the tensors of transformers' own cache show after a prompt."""
+    found = transformers.held(_cached(model), tokens, tokens).shown
+    how = f"{model.name}, tensors after a prompt of {tokens:,} tokens: {found:,} bytes"
+    return Held(found, (how,), TRANSFORMERS)
+
+
+def transformers_stored(model: Model, tokens: int) -> Held:
+    """The memory behind them: sliding layers still store the whole prompt."""
+    found = transformers.held(_cached(model), tokens, tokens).stored
+    how = f"{model.name}, memory after a prompt of {tokens:,} tokens: {found:,} bytes"
+    return Held(found, (how,), TRANSFORMERS)
+
+
+def transformers_expanded(model: Model, tokens: int) -> Held:
+    """What releases before 5.15 show of a latent cache."""
+    release = (5, 14, 1)
+    layout = transformers.as_cached(model.layout, model.config, model.id, release)
+    found = layout.bytes(tokens)
+    how = (
+        f"{model.name}, {tokens:,} tokens with K and V of every head:",
+        *layout.derivation(tokens),
+    )
+    return Held(found, how, "transformers before 5.15")
+
+
+def vllm_request(model: Model, tokens: int) -> Held:
+    """The most blocks that vLLM lets one request hold, on one GPU with its default flags.
+
+    Raises:
+        ValueError: how vLLM holds the layout is not known here.
+    """
+    state = vllm_states.rank_state(model.config, 1, model.id)
+    pool = vllm.Pool.of(model.layout, vllm.Options(tokens, state=state))
+    blocks, [size] = pool.request_blocks(tokens), pool.block_bytes
+    how = f"{model.name}, a request of {tokens:,} tokens: {blocks:,} blocks × {size:,} bytes"
+    return Held(blocks * size, (f"{how} = {blocks * size:,} bytes",), VLLM)
+
+
+def llama_cpp_context(model: Model, tokens: int) -> Held:
+    """What llama.cpp allocates for a context of ``tokens`` tokens and one sequence, in f16.
+
+    Raises:
+        ValueError: how llama.cpp holds the layout is not known here.
+    """
+    config = EffectiveConfig.of(model.config, model.id)
+    made = llama_cpp.buffers(model.layout, config, llama_cpp.Context(tokens))
+    lines = [_buffer(buffer) for buffer in made]
+    total = sum(buffer.bytes for buffer in made)
+    if len(made) > 1:
+        lines.append(f"{' + '.join(f'{buffer.bytes:,}' for buffer in made)} = {total:,} bytes")
+    return Held(total, (f"{model.name}, n_ctx {tokens:,}:", *lines), llama_cpp.VERSION)
+
+
+# By the names that stated numbers call them by.
+ENGINES: dict[str, Callable[[Model, int], Held]] = {
+    function.__name__: function
+    for function in (
+        transformers_shown,
+        transformers_stored,
+        transformers_expanded,
+        vllm_request,
+        llama_cpp_context,
+    )
+}
+
+
+def _cached(model: Model) -> CacheLayout:
+    return transformers.as_cached(model.layout, model.config, model.id)
+
+
+def _buffer(buffer: llama_cpp.Buffer) -> str:
+    if buffer.kind == "state":
+        return f"{buffer.layers:,} states of one sequence in f32: {buffer.bytes:,} bytes"
+    return (
+        f"{buffer.layers:,} layers × {buffer.cells:,} cells ({buffer.kind}): {buffer.bytes:,} bytes"
+    )

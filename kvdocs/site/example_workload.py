@@ -1,0 +1,63 @@
+"""The example of the page on workloads: a log that nobody wrote, and the pool it meets.
+
+In: nothing. Out: seeded requests, the same on every machine, and their plans. The lengths are
+log-normal, as lengths of text often roughly are; the medians and the spread are chosen.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+from kvdocs.facts.claims import load_claims
+from kvdocs.literal import Literal
+from kvdocs.serving.plans import Plan, plans
+from kvdocs.serving.request_log import Request
+from kvdocs.serving.space import Space
+from kvdocs.serving.vllm import Options
+from kvdocs.serving.workload import Workload
+from kvdocs.site.scope import model
+
+MODEL = "Qwen/Qwen2.5-7B-Instruct"
+LIMIT = 32_768  # --max-model-len, tokens
+RISK = Fraction(1, 100)
+SEED = 11
+
+
+@dataclass(frozen=True)
+class Example:
+    """The requests, their histograms, the pool and the plans for it."""
+
+    requests: tuple[Request, ...]
+    workload: Workload
+    space: Space
+    plans: tuple[Plan, ...]
+
+    def plan(self, way: str) -> Plan:
+        """The plan of one way.
+
+        Raises:
+            KeyError: there is no such way.
+        """
+        return {plan.way: plan for plan in self.plans}[way]
+
+
+@cache
+def example() -> Example:
+    """The example, made once per process; the pool is that of the cited experiment."""
+    rng = random.Random(SEED)
+    requests = tuple(
+        Request(_length(rng, 700, 1.0, 16_000), _length(rng, 200, 0.9, 4000)) for _ in range(10_000)
+    )
+    workload = Workload()
+    for request in requests:
+        workload.add(request)
+    pool = Literal.parse(str(load_claims()["vllm.max_model_len.experiment.pool"].value))
+    space = Space.of_model(model(MODEL).layout, Options(LIMIT), int(pool.number * pool.scale))
+    return Example(requests, workload, space, tuple(plans(workload, space, RISK, LIMIT)))
+
+
+def _length(rng: random.Random, median: int, spread: float, most: int) -> int:
+    return min(most, max(1, round(median * rng.lognormvariate(0, spread))))

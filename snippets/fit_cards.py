@@ -1,0 +1,29 @@
+"""What cards sold as 24 GB really have, and how many conversations of Qwen2.5-7B that makes."""
+
+from kvdocs.facts.claims import load_gpus
+from kvdocs.serving.capacity import Request, fit
+from kvdocs.site.scope import model
+from kvdocs.site.tables import markdown
+from kvdocs.units import ratio
+
+found = model("Qwen/Qwen2.5-7B-Instruct")
+assert found.weights is not None
+rows = []
+for card in sorted(load_gpus().values(), key=lambda one: -one.memory_mib):
+    if card.sold_as != "24 GB":
+        continue
+    memory = card.memory_mib * 2**20
+    request = Request(found, memory, card, tokens=4096, weights=found.weights.bytes)
+    answer = fit(request)
+    seats = f"{answer.sure.sequences} to {answer.best.sequences}"
+    fp8 = "storage and arithmetic" if card.fp8_arithmetic else "storage only"
+    rows.append(
+        [
+            card.name,
+            f"{card.memory_mib:,}&nbsp;MiB",
+            f"{ratio(memory, 2**30, 2)}&nbsp;GiB",
+            seats,
+            fp8,
+        ]
+    )
+print(markdown(["card", "the driver reports", "that is", "conversations", "FP8"], rows, "lrrrl"))

@@ -1,0 +1,20 @@
+"""What one token takes on each rank, and on all of them, as tensor parallelism grows."""
+
+from kvdocs.serving.vllm import Options, rank_slope
+from kvdocs.site.scope import model
+from kvdocs.site.tables import markdown
+from kvdocs.units import binary
+
+RANKS = (1, 2, 4, 8)
+MODELS = {
+    "Qwen/Qwen2.5-7B-Instruct": "4 KV heads",
+    "meta-llama/Llama-3.1-70B-Instruct": "8 KV heads",
+    "deepseek-ai/DeepSeek-V3": "latents",
+}
+rows = []
+for name, kind in MODELS.items():
+    found = model(name)
+    each = [rank_slope(found.layout, Options(4096, tensor_parallel_size=n)) for n in RANKS]
+    rows.append([found.name, kind, *(binary(size) for size in each), binary(each[-1] * RANKS[-1])])
+header = ["model", "keeps", *(f"each of {n}" if n > 1 else "one card" for n in RANKS), "all 8"]
+print(markdown(header, rows, "llrrrrr"))

@@ -1,0 +1,17 @@
+"""A layer that keeps a window, and one entry for every 4 tokens, as the sequence grows."""
+
+from kvdocs.formula.compressed import Compressed
+from kvdocs.formula.layers import SlidingWindow
+from kvdocs.site.charts import Band, Cell, kept, tokens_band
+
+window = SlidingWindow(kv_heads=1, k_dim=64, v_dim=0, window=6)
+entries = Compressed(rate=4, entry=64, waiting=128)
+
+
+def bands(tokens: int) -> list[Band]:
+    held, rate = window.tokens_kept(tokens), entries.rate
+    cells = tuple(Cell(rate * i + 1, rate * i + rate, True) for i in range(tokens // rate))
+    return [tokens_band("K, also V", "key", tokens, held), Band("entries", "latent", cells)]
+
+
+print(kept("A window and compressed entries", bands, "kept-compressed"))

@@ -1,0 +1,13 @@
+"""The lengths of the example's requests, as bars, and what plans are made from."""
+
+from kvdocs.serving.workload import bins, percentile
+from kvdocs.site.charts import Lengths, lengths
+from kvdocs.site.example_workload import LIMIT, example
+
+totals = example().workload.totals
+marks = {
+    "p50": percentile(totals, 50),
+    "p99": percentile(totals, 99),
+    "limit": LIMIT,
+}
+print(lengths(Lengths(tuple(bins(totals)), tuple(marks.items())), "workload-lengths"))

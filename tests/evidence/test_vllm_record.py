@@ -1,0 +1,78 @@
+"""serving/vllm.py against the recorded runs of vLLM 0.33.0's planner, to the integer."""
+
+from collections import defaultdict
+from dataclasses import replace
+
+import pytest
+
+from kvdocs.evidence import vllm_record
+from kvdocs.evidence.vllm_record import cases
+from kvdocs.facts.snapshot import load_all
+from kvdocs.serving.vllm import Options, Plan, plan
+from kvdocs.serving.vllm_dtypes import KV_DTYPES
+from kvdocs.serving.vllm_states import rank_state
+
+MODELS = {model.id: model for model in load_all()}
+RUNS = defaultdict(list)
+for run in cases():
+    RUNS[run.model_id].append(run)
+
+
+def _answer(found: Plan) -> tuple[float, ...]:
+    if not found.starts:
+        return (found.longest,)
+    return (found.blocks, found.pool_tokens, found.max_concurrency)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_blocks_tokens_and_concurrency_are_the_planners(name):
+    layout = MODELS[name].layout
+    for case in RUNS[name]:
+        assert _answer(plan(layout, case.options, case.available)) == case.answer, case
+
+
+def test_where_kv_heads_cannot_be_shared_vllm_refuses_too():
+    """vLLM asks that attention heads divide; where KV heads cannot be shared, those do not."""
+    refused = {
+        (model["id"], ranks) for model in vllm_record.load()["models"] for ranks in model["refused"]
+    }
+    stopped = {
+        (name, ranks) for name in RUNS for ranks in vllm_record.RANKS if not _shareable(name, ranks)
+    }
+    assert ("openai-community/gpt2", 8) in stopped
+    assert stopped < refused
+
+
+def _shareable(name: str, ranks: int) -> bool:
+    options = Options(4096, tensor_parallel_size=ranks)
+    try:
+        state = rank_state(MODELS[name].config, ranks)
+        plan(MODELS[name].layout, replace(options, state=state), 2**30)
+    except ValueError as error:
+        if "cannot be shared" in str(error) or "cannot share a state" in str(error):
+            return False
+        raise
+    return True
+
+
+def test_the_record_covers_what_it_says():
+    record = vllm_record.load()
+    assert (record["vllm"], record["ranks"], record["dtypes"]) == (
+        "0.33.0",
+        [1, 2, 4, 8],
+        ["auto", "fp8"],
+    )
+    assert len(record["memory"]) == len(record["limits"]) == 3
+    assert (record["models_read"], record["runs"]) == (len(record["models"]), len(list(cases())))
+    names = {model["id"] for model in record["models"]} | set(record["unread"])
+    assert names == set(MODELS)
+    assert set(record["unread"]) == {"deepseek-ai/DeepSeek-V4-Flash"}
+    starts = [len(case.answer) == 3 for case in cases()]
+    assert 0.5 < sum(starts) / len(starts) < 0.95  # some runs refuse to start, most do not
+
+
+def test_every_kind_of_model_was_run_with_every_other_flag():
+    flags = {name for entry in vllm_record.load()["variants"] for name in entry["options"]}
+    assert flags == set(vllm_record.load()["flags"]) - {"state"}
+    dtypes = {entry["options"].get("kv_cache_dtype") for entry in vllm_record.load()["variants"]}
+    assert len(dtypes - {None} | {"auto", "fp8"}) == len(KV_DTYPES) - 1  # ultraquant_4bit needs AMD

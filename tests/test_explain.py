@@ -1,0 +1,140 @@
+"""``kvdocs explain`` as a reader uses it, in its own process."""
+
+import json
+
+import pytest
+
+from tests.test_cli import kvdocs
+
+START = (
+    "Available KV cache memory: 6.51 GiB\n"
+    "GPU KV cache size: 42,656 tokens\n"
+    "Maximum concurrency for 32,768 tokens per request: 1.30x\n"
+)
+KEYS = [
+    "engine",
+    "lines",
+    "model",
+    "tensor_parallel",
+    "kv_dtype",
+    "bytes_per_token",
+    "readings",
+    "checks",
+    "change",
+    "status",
+]
+
+
+def test_json_has_the_documented_keys():
+    run = kvdocs("explain", "-", "--model", "Qwen/Qwen3-14B", "--json", stdin=START)
+    found = json.loads(run.stdout)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert list(found) == KEYS
+    assert (found["engine"], found["bytes_per_token"]) == ("vLLM", 163_840)
+    assert [check["agrees"] for check in found["checks"]] == [True, True]
+    memory = found["readings"][0]["numbers"]["memory"]
+    assert (memory["printed"], memory["unit"], memory["scope"]) == ("6.51", "GiB", "per rank")
+
+
+def test_the_text_says_what_each_number_is_of_and_whether_it_agrees(tmp_path):
+    path = tmp_path / "server.log"
+    path.write_text("vllm serve Qwen/Qwen3-14B\n" + START, encoding="utf-8")
+    run = kvdocs("explain", str(path))
+    assert run.returncode == 0
+    assert "held against Qwen/Qwen3-14B, cache in bfloat16: 163,840 bytes per token" in run.stdout
+    assert "line 3: KV cache size: 42,656 tokens  [in all]" in run.stdout
+    assert "agrees, to the last digit printed" in run.stdout
+
+
+def test_a_number_that_nothing_explains_is_status_1():
+    text = START.replace("42,656", "33,333").replace("1.30", "1.02")
+    run = kvdocs("explain", "-", "--model", "Qwen/Qwen3-14B", stdin=text)
+    assert run.returncode == 1
+    assert "CONTRADICTS the formula" in run.stdout
+
+
+def test_a_concurrency_that_does_not_follow_from_the_tokens():
+    text = START.replace("1.30x", "9.99x")
+    assert kvdocs("explain", "-", "--model", "Qwen/Qwen3-14B", stdin=text).returncode == 1
+    # Without a model it may be one with windows or states, where the two are counted apart.
+    run = kvdocs("explain", "-", stdin=text)
+    assert run.returncode == 0
+    assert "share the pool's pages (inferred)" in run.stdout
+
+
+def test_a_public_log_of_a_model_with_states_is_explained():
+    """vLLM 0.20.1, Qwen3.6-35B-A3B: five times the concurrency that the tokens would give."""
+    text = (
+        "[interface.py:606] Setting attention block size to 1568 tokens to ensure that attention "
+        "page size is >= mamba page size.\n"
+        "[interface.py:630] Padding mamba page size by 0.13% to ensure that mamba page size and "
+        "attention page size are exactly equal.\n"
+        "[gpu_worker.py:440] Available KV cache memory: 6.67 GiB\n"
+        "[kv_cache_utils.py:1711] GPU KV cache size: 53,312 tokens\n"
+        "[kv_cache_utils.py:1716] Maximum concurrency for 32,768 tokens per request: 5.15x\n"
+    )
+    run = kvdocs("explain", "-", "--model", "Qwen/Qwen3.5-35B-A3B", "--json", stdin=text)
+    checks = json.loads(run.stdout)["checks"]
+    assert run.returncode == 0
+    assert {reason["key"] for check in checks for reason in check["reasons"]} == {"shared_pages"}
+
+
+def test_tp_and_dtype_can_be_given():
+    text = "Available KV cache memory: 6.51 GiB\nGPU KV cache size: 170,624 tokens\n"
+    run = kvdocs(
+        *("explain", "-", "--model", "Qwen/Qwen3-14B", "--tp", "2", "--kv-dtype", "fp8", "--json"),
+        stdin=text,
+    )
+    found = json.loads(run.stdout)
+    assert (found["tensor_parallel"], found["bytes_per_token"]) == (2, 40_960)
+    assert found["checks"][0]["agrees"]
+
+
+def test_more_ranks_than_heads_are_copies_and_it_says_so():
+    text = "Available KV cache memory: 6.51 GiB\nGPU KV cache size: 487,504 tokens\n"
+    run = kvdocs(
+        *("explain", "-", "--model", "Qwen/Qwen2.5-7B-Instruct", "--tp", "8", "--json"), stdin=text
+    )
+    check = json.loads(run.stdout)["checks"][0]
+    assert check["agrees"]
+    assert [reason["key"] for reason in check["reasons"]] == ["head_copies"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "names"),
+    [
+        (["-"], "", "no known phrase"),
+        (["-"], "hello\n", "no known phrase"),
+        (["no/such.log"], "", "No such file"),
+        (["-", "--model", "no/such-model"], START, "no/such-model"),
+        (["-", "--model", "Qwen/Qwen3-14B", "--kv-dtype", "int3"], START, "unknown cache dtype"),
+        (["-", "--model", "Qwen/Qwen3-14B", "--tp", "3"], START, "8 KV heads cannot be split"),
+    ],
+)
+def test_bad_input_is_one_paragraph_with_status_2(arguments, stdin, names):
+    run = kvdocs("explain", *arguments, stdin=stdin, KVDOCS_HUB="snapshot")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert names in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "log"),
+    [
+        ("google/gemma-3-27b-it", "67,547 tokens, Maximum concurrency for 32,768 tokens"),
+        ("openai/gpt-oss-20b", "386,840 tokens, Maximum concurrency for 32,768 tokens"),
+    ],
+)
+def test_windows_are_held_against_vllms_own_planning(model, log):
+    """The two lines are what vLLM 0.33.0's planner gives for 10 GiB (claims.toml)."""
+    concurrency = {"67": "2.06", "38": "11.81"}[log[:2]]
+    text = (
+        "Available KV cache memory: 10.0 GiB\n"
+        f"GPU KV cache size: {log} per request: {concurrency}x\n"
+    )
+    run = kvdocs("explain", "-", "--model", model, "--json", stdin=text)
+    checks = json.loads(run.stdout)["checks"]
+    assert [(check["key"], check["agrees"]) for check in checks] == [
+        ("concurrency", True),
+        ("plan", True),
+    ]
