@@ -42,8 +42,9 @@ def entry(job: tuple[Target, Change]) -> dict[str, Any]:
     try:
         return found | _measured(target, change)
     except NoCache as error:
-        status = "no cache" if change.cacheless else "not run"
-        return found | {"status": status, "reason": change.why or str(error)}
+        if change.cacheless:
+            return found | {"status": "no cache", "reason": change.why}
+        return found | {"status": "not run", "reason": str(error)}
     except Exception as error:  # whatever an architecture's code makes of its own defaults
         return found | {"status": "not run", "reason": reason(error)}
 

@@ -97,11 +97,11 @@ def _default_config(target: Target, change: Change) -> Any:
 
     plain = {name: value for name, value in change.set.items() if "." not in name}
     config = CONFIG_MAPPING[target.model_type](**plain)
+    for name, model_type in change.swap.items():
+        vars(config)[name] = CONFIG_MAPPING[model_type]()  # past the check of its class
     for name in change.set.keys() - plain.keys():
         parent, _, last = name.rpartition(".")
         setattr(attrgetter(parent)(config), last, change.set[name])
-    for name, model_type in change.swap.items():
-        vars(config)[name] = CONFIG_MAPPING[model_type]()  # past the check of its class
     return config
 
 

@@ -141,7 +141,7 @@ _GROUPED = """
     apertus apertus1p5_text arcee aria_text bitnet cohere cosmos3_edge_text diffllama ernie4_5
     ernie4_5_moe ernie4_5_vl_moe_text evolla exaone flex_olmo gemma glm glm4 glm4v_text
     glm_ocr_text granite granite4_vision_text granite_docling_text granitemoe granitemoeshared
-    helium hunyuan_v1_dense hunyuan_v1_moe hunyuan_vl_text hy_v3 hyperclovax internlm3
+    helium hunyuan_v1_dense hunyuan_v1_moe hunyuan_vl_text hy_v3 hyperclovax idefics internlm3
     iquestcoder jais2 llama minimax_m2 molmo2_text nanochat nemotron olmo olmo2 olmoe
     paddleocr_vl_text phi qwen3_vl_moe_text qwen3_vl_text sarvam_moe seed_oss solar_open
 """
