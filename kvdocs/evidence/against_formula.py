@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kvdocs.evidence.caches import MeasureError
-from kvdocs.evidence.contents import NOTHING, Contents
+from kvdocs.evidence.contents import NOTHING, Contents, in_modules
 from kvdocs.evidence.default_models import NoCache, build, encoder_tokens, published, run
 from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import CacheLayout, ConfigError, layout_of
@@ -97,11 +97,12 @@ def _run(target: Target, change: Change, bits: int, short: bool, assume: bool) -
     model = build(target, change, BITS[bits], "eager" if assume else None)
     layout, refusal = _layout(model, target)
     encoder = encoder_tokens(model, layout)
+    at_rest = in_modules(model)
     rows: list[Row] = []
     last = NOTHING
     for prompt in (SHORT, None) if short else (None,):
         length = prompt or _long(change, layout, last)
-        for tokens, new, last in run(model, length, encoder, change, assume):
+        for tokens, new, last in run(model, length, encoder, change, assume, at_rest):
             rows.append(_row(layout, bits, tokens, new, encoder, last))
     return _Run(rows, layout, refusal, last, assume)
 

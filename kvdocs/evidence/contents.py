@@ -56,16 +56,15 @@ def contents(kept: Any, layers: int) -> Contents:
     return Contents(kind, (), (), shown([kept]), (kind,), ())
 
 
-def in_modules(model: Any) -> list[Any]:
-    """Tensors that modules keep as plain attributes, neither parameters nor buffers."""
+def in_modules(model: Any) -> int:
+    """Bytes that modules keep in plain attributes, neither parameters nor buffers."""
     registered = {"_parameters", "_buffers", "_modules"}
-    attributes = [
+    return shown(
         value
         for module in model.modules()
         for name, value in vars(module).items()
         if name not in registered
-    ]
-    return [tensor for tensor in tensors(attributes) if tensor.dim()]
+    )
 
 
 def shown(values: Iterable[Any]) -> int:
