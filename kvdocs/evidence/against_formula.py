@@ -65,6 +65,7 @@ def _measured(target: Target, change: Change) -> dict[str, Any]:
     rows = [row for run_ in runs for row in run_.rows]
     return {
         "assumed_values": any(run_.assumed for run_ in runs),
+        "encoder_tokens": runs[0].encoder,
         "cache": runs[0].last.kind,
         "cache_layers": list(runs[0].last.classes),
         "kinds": _kinds(runs[0].layout),
@@ -81,6 +82,7 @@ class _Run:
     layout: CacheLayout | None
     refusal: str
     last: Contents
+    encoder: int
     assumed: bool
 
 
@@ -104,7 +106,7 @@ def _run(target: Target, change: Change, bits: int, short: bool, assume: bool) -
         length = prompt or _long(change, layout, last)
         for tokens, new, last in run(model, length, encoder, change, assume, at_rest):
             rows.append(_row(layout, bits, tokens, new, encoder, last))
-    return _Run(rows, layout, refusal, last, assume)
+    return _Run(rows, layout, refusal, last, encoder, assume)
 
 
 def _layout(model: Any, target: Target) -> tuple[CacheLayout | None, str]:
