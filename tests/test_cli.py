@@ -111,7 +111,7 @@ QWEN = dict(load("Qwen/Qwen2.5-7B-Instruct").config)
         (QWEN | {"num_key_value_heads": 3}, "num_key_value_heads"),
         (QWEN | {"model_type": "no_such_type"}, "model_type"),
         (QWEN | {"model_type": "xlnet"}, "model_type"),
-        ([QWEN], "not an object"),
+        ([QWEN], "not a JSON object"),
     ],
 )
 def test_a_bad_config_is_one_paragraph_with_status_2_and_no_number(config, names):
