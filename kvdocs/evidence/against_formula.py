@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kvdocs.evidence.caches import MeasureError
-from kvdocs.evidence.contents import NOTHING, Contents
+from kvdocs.evidence.contents import NOTHING, Contents, in_modules
 from kvdocs.evidence.default_models import NoCache, build, encoder_tokens, published, run
 from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import CacheLayout, ConfigError, layout_of
@@ -42,8 +42,9 @@ def entry(job: tuple[Target, Change]) -> dict[str, Any]:
     try:
         return found | _measured(target, change)
     except NoCache as error:
-        status = "no cache" if change.cacheless else "not run"
-        return found | {"status": status, "reason": change.why or str(error)}
+        if change.cacheless:
+            return found | {"status": "no cache", "reason": change.why}
+        return found | {"status": "not run", "reason": str(error)}
     except Exception as error:  # whatever an architecture's code makes of its own defaults
         return found | {"status": "not run", "reason": reason(error)}
 
@@ -64,6 +65,7 @@ def _measured(target: Target, change: Change) -> dict[str, Any]:
     rows = [row for run_ in runs for row in run_.rows]
     return {
         "assumed_values": any(run_.assumed for run_ in runs),
+        "encoder_tokens": runs[0].encoder,
         "cache": runs[0].last.kind,
         "cache_layers": list(runs[0].last.classes),
         "kinds": _kinds(runs[0].layout),
@@ -80,6 +82,7 @@ class _Run:
     layout: CacheLayout | None
     refusal: str
     last: Contents
+    encoder: int
     assumed: bool
 
 
@@ -96,13 +99,14 @@ def _run(target: Target, change: Change, bits: int, short: bool, assume: bool) -
     model = build(target, change, BITS[bits], "eager" if assume else None)
     layout, refusal = _layout(model, target)
     encoder = encoder_tokens(model, layout)
+    at_rest = in_modules(model)
     rows: list[Row] = []
     last = NOTHING
     for prompt in (SHORT, None) if short else (None,):
         length = prompt or _long(change, layout, last)
-        for tokens, new, last in run(model, length, encoder, change, assume):
+        for tokens, new, last in run(model, length, encoder, change, assume, at_rest):
             rows.append(_row(layout, bits, tokens, new, encoder, last))
-    return _Run(rows, layout, refusal, last, assume)
+    return _Run(rows, layout, refusal, last, encoder, assume)
 
 
 def _layout(model: Any, target: Target) -> tuple[CacheLayout | None, str]:

@@ -1,7 +1,7 @@
 """What a cache holds, whatever its class: a list of layers, each a list of tensors.
 
 In: what a model returned and the model itself. Out: the decoder's layers, the layers over the
-encoder's output, and what belongs to no layer. Scalars are counters and are left out.
+encoder's output, and what belongs to no layer. Counters are left out.
 """
 
 from __future__ import annotations
@@ -56,24 +56,25 @@ def contents(kept: Any, layers: int) -> Contents:
     return Contents(kind, (), (), shown([kept]), (kind,), ())
 
 
-def in_modules(model: Any) -> list[Any]:
-    """Tensors that modules keep as plain attributes, neither parameters nor buffers."""
+def in_modules(model: Any) -> int:
+    """Bytes that modules keep in plain attributes, neither parameters nor buffers."""
     registered = {"_parameters", "_buffers", "_modules"}
-    attributes = [
+    return shown(
         value
         for module in model.modules()
         for name, value in vars(module).items()
         if name not in registered
-    ]
-    return [tensor for tensor in tensors(attributes) if tensor.dim()]
+    )
 
 
 def shown(values: Iterable[Any]) -> int:
-    """Bytes that the tensors in ``values`` show, objects opened, scalars left out.
+    """Bytes that the tensors in ``values`` show, objects opened, counters left out.
 
     A tensor under two names counts once: DeepSeek V4's keys are its values.
     """
-    found = [tensor for value in values for tensor in tensors(_opened(value)) if tensor.dim()]
+    found = [
+        tensor for value in values for tensor in tensors(_opened(value)) if not _counts(tensor)
+    ]
     once = {id(tensor): tensor for tensor in found}.values()
     return sum(tensor.numel() * tensor.element_size() for tensor in once)
 
@@ -93,6 +94,11 @@ def _contents(kind: str, own: list[Any], cross: list[Any], outside: int) -> Cont
 
 def _outside(cache: Any) -> int:
     return shown(value for name, value in vars(cache).items() if name != "layers")
+
+
+def _counts(tensor: Any) -> bool:
+    """Whether a tensor is a counter: no dimension, or one whole number (xLSTM)."""
+    return tensor.dim() == 0 or (tensor.numel() == 1 and not tensor.is_floating_point())
 
 
 def _opened(value: Any) -> Any:

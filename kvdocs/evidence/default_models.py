@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any
 
 from kvdocs.evidence.caches import MeasureError
-from kvdocs.evidence.contents import NOTHING, Contents, contents, in_modules, returned, shown
+from kvdocs.evidence.contents import NOTHING, Contents, contents, in_modules, returned
 from kvdocs.evidence.stand_ins import stand_ins
 from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import CacheLayout
@@ -62,12 +62,12 @@ def encoder_tokens(model: Any, layout: CacheLayout | None) -> int:
 
 
 def run(
-    model: Any, prompt: int, encoder: int, change: Change, assume: bool
+    model: Any, prompt: int, encoder: int, change: Change, assume: bool, at_rest: int
 ) -> Iterator[tuple[int, int, Contents]]:
     """Tokens seen, new tokens and what is kept: after a prompt, then after one decoded token.
 
     Where there is an encoder, its output is ``encoder`` tokens long. With ``assume``, values that
-    meta tensors do not have are stood in for.
+    meta tensors do not have are stood in for. ``at_rest`` is what ``in_modules`` held at first.
 
     Raises:
         NoCache: the model keeps nothing.
@@ -78,15 +78,14 @@ def run(
     zeros = partial(torch.zeros, device=change.device)
     fixed = _fixed_inputs(part, change, zeros)
     if encoder:
-        fixed |= _encoder_output(part, encoder, zeros)
+        fixed |= _encoder_output(part, encoder, change, zeros)
     past = _given_cache(part) if change.give_cache else {}
-    before = shown(in_modules(part))
     for seen, new in ((prompt, prompt), (prompt + 1, 1))[: 2 if change.decode else 1]:
         ids = {_ids_name(part): zeros(_ids_shape(change, new), dtype=torch.long)}
         with torch.no_grad(), stand_ins() if assume else contextlib.nullcontext():
             out = part(**ids, **fixed, **past)
         past = returned(out) or past
-        in_model = shown(in_modules(part)) - before
+        in_model = in_modules(model) - at_rest
         if not past and not in_model:
             raise NoCache("it returns no cache and keeps none in its modules")
         yield seen, new, _contents(part, past, in_model)
@@ -97,11 +96,11 @@ def _default_config(target: Target, change: Change) -> Any:
 
     plain = {name: value for name, value in change.set.items() if "." not in name}
     config = CONFIG_MAPPING[target.model_type](**plain)
+    for name, model_type in change.swap.items():
+        vars(config)[name] = CONFIG_MAPPING[model_type]()  # past the check of its class
     for name in change.set.keys() - plain.keys():
         parent, _, last = name.rpartition(".")
         setattr(attrgetter(parent)(config), last, change.set[name])
-    for name, model_type in change.swap.items():
-        vars(config)[name] = CONFIG_MAPPING[model_type]()  # past the check of its class
     return config
 
 
@@ -142,13 +141,17 @@ def _ids_shape(change: Change, count: int) -> list[int]:
     return [change.rows, count, change.codebooks] if change.codebooks else [change.rows, count]
 
 
-def _encoder_output(model: Any, tokens: int, zeros: Zeros) -> dict[str, Any]:
+def _encoder_output(model: Any, tokens: int, change: Change, zeros: Zeros) -> dict[str, Any]:
     """An encoder's output of zeros; nothing is masked and no expert was chosen for it."""
-    from transformers.modeling_outputs import BaseModelOutput
+    from transformers.modeling_outputs import BaseModelOutput, BaseModelOutputWithPooling
 
     config = getattr(model.get_encoder(), "config", model.config)
     config = config.get_text_config() if hasattr(config, "text_config") else config
     width = next(getattr(config, n) for n in ("hidden_size", "d_model") if hasattr(config, n))
-    output = BaseModelOutput(last_hidden_state=zeros([1, tokens, width], dtype=model.dtype))
+    states = zeros([1, tokens, width], dtype=model.dtype)
+    output = BaseModelOutput(last_hidden_state=states)
+    if change.pooled:
+        pooled = zeros([1, tokens, change.pooled], dtype=model.dtype)
+        output = BaseModelOutputWithPooling(last_hidden_state=states, pooler_output=pooled)
     output.attention_mask = output.router_logits = None
     return {"encoder_outputs": output}

@@ -18,7 +18,14 @@ from kvdocs.formula.fields import FIELDS
 
 # Parts of a config that may hold the text decoder, in the order of get_text_config of 5.24.0;
 # thinker_config is the part of the omni models that speaks and is spoken to in text.
-TEXT_PARTS = ("decoder", "generator", "text_config", "thinker_config", "decoder_config")
+TEXT_PARTS = (
+    "decoder",
+    "generator",
+    "text_config",
+    "thinker_config",
+    "decoder_config",
+    "vlm_config",
+)
 
 
 def from_transformers() -> str:

@@ -35,7 +35,8 @@ WHAT = (
 def run(args: argparse.Namespace) -> int:
     """``kvdocs evidence sweep``: 0 where every cache is as the formula says, else 1.
 
-    What could not run is no failure where the last record already said so, with its reason.
+    An architecture without a rule, or that cannot run, is a failure unless the last record says
+    so already.
 
     Raises:
         MeasureError: torch or transformers is missing, or ``--only`` names nothing.
@@ -83,14 +84,14 @@ def recorded(path: Path = SWEEP_FILE) -> dict[str, str]:
 
 
 def unexplained(entries: list[dict[str, Any]], known: dict[str, str]) -> list[dict[str, Any]]:
-    """Entries whose cache differs or has no rule, and those that newly cannot be run."""
+    """Entries that differ, and those without a rule or a run where the record had them so not."""
     return [
         entry
         for entry in entries
-        if entry["status"] in ("differs", "no rule")
+        if entry["status"] == "differs"
         or (
-            entry["status"] == "not run"
-            and known.get(f"{entry['model_type']}/{entry['class']}") != "not run"
+            entry["status"] in ("no rule", "not run")
+            and known.get(f"{entry['model_type']}/{entry['class']}") != entry["status"]
         )
     ]
 

@@ -50,6 +50,7 @@ class Change:
     inputs: dict[str, list[int]] = field(default_factory=dict)
     rows: int = 1
     codebooks: int = 0
+    pooled: int = 0
     give_cache: bool = False
     decode: bool = True
     cacheless: bool = False

@@ -82,7 +82,7 @@ _WRAPPERS = """
     llava_onevision minicpm_ocr minicpmv4_6 minicpmv4_7 minimax_m3_vl mistral3 mistral_large4
     mllama molmo2 moss_transcribe_diarize muse_glimmer muse_spark musicflamingo musicgen
     musicgen_melody nemo_speechlm nemotron_h_omni omniasr ovis2 paddleocr_vl paligemma
-    perception_lm pix2struct pp_chart2table pp_formulanet qianfan_ocr qwen2_5_omni
+    perception_lm pi0 pix2struct pp_chart2table pp_formulanet qianfan_ocr qwen2_5_omni
     qwen2_5_omni_thinker qwen2_5_vl qwen2_audio qwen2_vl qwen3_5 qwen3_5_moe qwen3_asr
     qwen3_omni_moe qwen3_omni_moe_thinker qwen3_vl qwen3_vl_moe qwen4_exp shieldgemma2 smolvlm
     speech-encoder-decoder step3p7 t5gemma t5gemma2 vibevoice vibevoice_asr video_llama_3

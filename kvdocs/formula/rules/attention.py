@@ -7,6 +7,7 @@ In: an effective config. Out: layers. Sources are the config and attention class
 from __future__ import annotations
 
 from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.constant import CrossAttention
 from kvdocs.formula.layers import FullAttention, Layer, SlidingWindow
 from kvdocs.formula.rules.keeps import (
     check_divides,
@@ -32,6 +33,7 @@ from kvdocs.formula.rules.types import (
     no_rope_slides,
     rope_chunks,
 )
+from kvdocs.formula.several import Several
 
 
 def hidden_only(cfg: EffectiveConfig) -> FullAttention:
@@ -75,10 +77,16 @@ def bigcode(cfg: EffectiveConfig) -> FullAttention:
 
 
 def decoder_of_encoder_class(cfg: EffectiveConfig) -> Layer:
-    """A BERT-like class keeps a cache only when the config makes it a decoder."""
+    """A BERT-like class keeps a cache only when the config makes it a decoder.
+
+    With ``add_cross_attention`` it reads an encoder too; BertLayer.
+    """
     if not cfg.flag("is_decoder"):
         raise cfg.error("is_decoder", "is not true: an encoder keeps no cache")
-    return every_head(cfg)
+    own = every_head(cfg)
+    if not cfg.flag("add_cross_attention"):
+        return own
+    return Several((own, CrossAttention(own.kv_heads, own.k_dim, own.v_dim)))
 
 
 def backward_nth(n: int) -> Types:
@@ -141,7 +149,7 @@ _GROUPED = """
     apertus apertus1p5_text arcee aria_text bitnet cohere cosmos3_edge_text diffllama ernie4_5
     ernie4_5_moe ernie4_5_vl_moe_text evolla exaone flex_olmo gemma glm glm4 glm4v_text
     glm_ocr_text granite granite4_vision_text granite_docling_text granitemoe granitemoeshared
-    helium hunyuan_v1_dense hunyuan_v1_moe hunyuan_vl_text hy_v3 hyperclovax internlm3
+    helium hunyuan_v1_dense hunyuan_v1_moe hunyuan_vl_text hy_v3 hyperclovax idefics internlm3
     iquestcoder jais2 llama minimax_m2 molmo2_text nanochat nemotron olmo olmo2 olmoe
     paddleocr_vl_text phi qwen3_vl_moe_text qwen3_vl_text sarvam_moe seed_oss solar_open
 """

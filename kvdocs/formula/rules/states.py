@@ -230,6 +230,22 @@ LARA_PERIOD = [LINEAR, SLIDING, LINEAR, FULL, SLIDING]
 linear_rest = every_nth(4, "full_attention_interval", rest=LINEAR)
 bamba_types = at_indices("attn_layer_indices", FULL, LINEAR)
 
+
+def recurrent_gemma_types(cfg: EffectiveConfig, count: int) -> list[str]:
+    """``block_types`` repeated: two recurrent blocks, then one of attention."""
+    names = {"recurrent": LINEAR, "attention": SLIDING}
+    blocks = cfg.get("block_types")
+    if not isinstance(blocks, list) or not blocks or not set(map(str, blocks)) <= set(names):
+        raise cfg.error("block_types", "is not a list of recurrent and attention")
+    return [names[blocks[i % len(blocks)]] for i in range(count)]
+
+
+def rg_lru(cfg: EffectiveConfig) -> State:
+    """All inputs of the convolution but the newest, and one sum a channel; RecurrentGemma."""
+    width = cfg.optional("lru_width") or cfg.required("hidden_size")
+    return State(width * (cfg.required("conv1d_width") - 1), width)
+
+
 RULES: dict[str, Rule] = {
     "bailing_hybrid": by_type(
         every_nth(6, "layer_group_size", rest=LINEAR),
@@ -280,6 +296,9 @@ RULES: dict[str, Rule] = {
     "qwen3_5_moe_text": by_type(linear_rest, full_attention=full, linear_attention=gated_delta),
     "qwen3_5_text": by_type(linear_rest, full_attention=full, linear_attention=gated_delta),
     "qwen3_next": by_type(linear_rest, full_attention=full, linear_attention=gated_delta),
+    "recurrent_gemma": by_type(
+        named(recurrent_gemma_types), sliding_attention=window, linear_attention=rg_lru
+    ),
     "zamba": by_type(
         named(zamba_types), hybrid=hybrid(zamba_attention, mamba1), linear_attention=mamba1
     ),
