@@ -1,4 +1,4 @@
-"""kv_cost.py: what one token of one conversation costs, from published configs alone.
+"""kv_cost.py: the price of a token and of fifty conversations, read off published configs.
 
 pip install transformers
 python kv_cost.py [MODEL ...]     each MODEL a Hub id, or a folder with a config.json

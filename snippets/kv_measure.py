@@ -1,4 +1,4 @@
-"""kv_measure.py: measure a real KV cache and hold it against the formula.
+"""kv_measure.py: the bytes of a cache that was really allocated, beside the formula's.
 
 pip install torch transformers
 python kv_measure.py [MODEL]          a Hub id, a folder, or a .gguf file (needs gguf, accelerate)
@@ -15,7 +15,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 META = "--meta" in sys.argv
 MODEL = next((arg for arg in sys.argv[1:] if arg != "--meta"), "Qwen/Qwen2.5-0.5B-Instruct")
-PROMPT = " The history of paged memory begins" * 40  # a few hundred tokens
+PROMPT = " The notes grow as the story does" * 40  # a few hundred tokens
 DTYPE = torch.bfloat16  # 2 bytes an element, as float16
 
 if META:  # tensors with a size and nothing in them: only the config is read

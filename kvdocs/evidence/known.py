@@ -1,7 +1,8 @@
-"""How an answer is known: the record of measured caches, read.
+"""How an answer is known: the records of measured caches, read.
 
-In: a model_type and a model's id. Out: ``measured`` or ``unverified``. The record is made by
-``kvdocs.evidence.records``; reading it takes the standard library only.
+In: a model_type and a model's id. Out: ``measured`` or ``unverified``. The records are made by
+``kvdocs.evidence.records``, for published models, and ``kvdocs.evidence.sweep``, for the default
+config of every architecture; reading them takes the standard library only.
 """
 
 from __future__ import annotations
@@ -16,23 +17,36 @@ if TYPE_CHECKING:
 
 FOLDER = os.path.join(os.path.dirname(__file__), "records")
 CACHES_FILE = os.path.join(FOLDER, "caches.json")
+SWEEP_FILE = os.path.join(FOLDER, "sweep.json")
 
 
 @cache
-def caches(path: str = CACHES_FILE) -> dict[str, Any]:
-    """The record as it was written; sizes in bytes."""
+def record(path: str) -> dict[str, Any]:
+    """A record as it was written; sizes in bytes."""
     with open(path, encoding="utf-8") as file:
         found: dict[str, Any] = json.load(file)
         return found
 
 
-def known_by(model_type: str, model_id: str, path: str = CACHES_FILE) -> str:
-    """``measured`` where the record shows the formula exact for the model, else ``unverified``.
+def caches() -> dict[str, Any]:
+    """The record of the published models."""
+    return record(CACHES_FILE)
+
+
+def known_by(
+    model_type: str, model_id: str, path: str = CACHES_FILE, sweep: str = SWEEP_FILE
+) -> str:
+    """``measured`` where the records show the formula exact for the model, else ``unverified``.
 
     A model that is not in the record itself goes by its model_type: all measured models of that
-    type must be exact.
+    type must be exact. The sweep, which takes longer to read, is asked where there are none.
     """
-    models = [entry for entry in caches(path)["models"] if model_type in entry["model_types"]]
+    models = [entry for entry in record(path)["models"] if model_type in entry["model_types"]]
     own = [entry for entry in models if entry["id"] == model_id]
     exact = [length["equal"] for entry in own or models for length in entry["lengths"]]
+    if not exact:
+        architectures = record(sweep)["architectures"]
+        exact = [
+            one["status"] == "exact" for one in architectures if one["model_type"] == model_type
+        ]
     return "measured" if exact and all(exact) else "unverified"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kvdocs.evidence.caches import SAME_CLASS, MeasureError, parameter_bytes, versions
-from kvdocs.evidence.known import CACHES_FILE, caches
+from kvdocs.evidence.known import CACHES_FILE, record
 from kvdocs.evidence.measure import measure
 from kvdocs.facts.models import Model
 from kvdocs.facts.snapshot import load_all
@@ -40,7 +40,7 @@ def check(path: str = CACHES_FILE) -> list[str]:
     Raises:
         MeasureError: a model of the snapshot cannot be measured here.
     """
-    old, new = (_text({"models": content["models"]}) for content in (caches(path), measured()))
+    old, new = (_text({"models": content["models"]}) for content in (record(path), measured()))
     names = (Path(path).name, "measured now")
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), *names, lineterm="", n=1)
     return list(lines)
@@ -53,7 +53,7 @@ def update(path: str = CACHES_FILE) -> None:
         MeasureError: a model of the snapshot cannot be measured here.
     """
     Path(path).write_text(_text(measured()), encoding="utf-8")
-    caches.cache_clear()
+    record.cache_clear()
 
 
 def measured() -> dict[str, Any]:

@@ -169,7 +169,7 @@ def buffers(layout: CacheLayout, config: EffectiveConfig, context: Context) -> l
         _cells("every", every, context.cells, context),
         _cells("window", sliding, context.window_cells(window), context),
         _cells("index", index, context.cells, context),
-        _states(states, config, context.sequences),
+        state_buffer(states, config, context.sequences),
     ]
     return [buffer for buffer in made if buffer.layers]
 
@@ -196,10 +196,13 @@ def _cells(kind: str, parts: Sequence[Layer], cells: int, context: Context) -> B
     return Buffer(kind, cells, context.streams, len(parts), k_bytes, v_bytes)
 
 
-def _states(states: Sequence[State], config: EffectiveConfig, sequences: int) -> Buffer:
+def state_buffer(states: Sequence[State], config: EffectiveConfig, sequences: int) -> Buffer:
     """In 32 bits whatever the types, a cell a sequence (src/llama-memory-recurrent.cpp:101-103).
 
     The convolution keeps one input less than the kernel, which transformers keeps whole.
+
+    Raises:
+        ValueError: it is not established how llama.cpp holds the states of this model_type.
     """
     if states and config.model_type not in KERNEL_FIELDS:
         raise ValueError(f"what llama.cpp makes of the states of {config.model_type} is not known")

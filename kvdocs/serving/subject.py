@@ -15,19 +15,15 @@ from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import State
 from kvdocs.formula.layers import FullAttention, Latent, Layer
 from kvdocs.formula.layout import CacheLayout
+from kvdocs.serving import llama_cpp
 
-# Bits an element takes, by the names that engines and dtypes go by. The llama.cpp formats store a
-# scale with every 32 elements, so q8_0 takes 8.5 bits and not 8.
+# Bits an element takes, by the names that engines and dtypes go by. The quantised formats of
+# llama.cpp store a scale with every block of elements, so q8_0 takes 8.5 bits and not 8.
 BITS: dict[str, Fraction] = {
-    **dict.fromkeys(("float32", "f32", "fp32"), Fraction(32)),
-    **dict.fromkeys(("bfloat16", "bf16", "float16", "f16", "fp16", "half"), Fraction(16)),
+    **dict.fromkeys(("float32", "fp32"), Fraction(32)),
+    **dict.fromkeys(("bfloat16", "float16", "fp16", "half"), Fraction(16)),
     **dict.fromkeys(("fp8", "fp8_e4m3", "fp8_e5m2", "float8_e4m3fn", "float8_e5m2"), Fraction(8)),
-    "q8_0": Fraction(17, 2),
-    "q5_1": Fraction(6),
-    "q5_0": Fraction(11, 2),
-    "q4_1": Fraction(5),
-    "q4_0": Fraction(9, 2),
-    "iq4_nl": Fraction(9, 2),
+    **{name: Fraction(8 * size, block) for name, (block, size) in llama_cpp.TYPES.items()},
 }
 DEFAULT = "bfloat16"
 
@@ -178,17 +174,15 @@ def expanded(subject: Subject) -> list[tuple[int, int]]:
 
 
 def state_bytes(subject: Subject) -> int:
-    """Bytes of one sequence's recurrent states as llama.cpp holds them, 0 where that is unknown.
-
-    All in float32, and of a convolution one input less than the kernel is wide, because the last
-    one is the token at hand (llama.cpp 0c1e570, src/llama-hparams.cpp:203).
-    """
-    names = ("linear_conv_kernel_dim", "mamba_d_conv", "conv_kernel")
-    kernel = next((subject.fields[name] for name in names if name in subject.fields), 0)
+    """Bytes of one sequence's recurrent states as llama.cpp holds them, 0 where that is unknown."""
     states = [layer for layer in subject.layout.layers if isinstance(layer, State)]
-    if not kernel:
+    if not states or not subject.config:
         return 0
-    return sum(x.conv // kernel * (kernel - 1) + x.recurrent for x in states) * 4
+    try:
+        config = EffectiveConfig.of(subject.config, subject.name)
+        return llama_cpp.state_buffer(states, config, sequences=1).bytes
+    except ValueError:
+        return 0
 
 
 def latents(subject: Subject) -> list[Latent]:

