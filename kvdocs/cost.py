@@ -29,7 +29,7 @@ QUANTISED = ("quantization_config", "compression_config", "hf_quant_config")
 
 def run(args: argparse.Namespace) -> int:
     """Answer ``kvdocs cost``; raises what ``find`` and the formula raise."""
-    chosen = dtype_name(args.kv_dtype) if args.kv_dtype else None
+    chosen = dtype_name(args.kv_dtype) if args.kv_dtype is not None else None
     model = find(args.model)
     dtype, named_by = (chosen, None) if chosen else kv_dtype(model)
     try:
