@@ -131,7 +131,9 @@ def _risk(text: str) -> Any:
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "model", metavar="MODEL", help="a Hub id, a path to a config.json, or - for standard input"
+        "model",
+        metavar="MODEL",
+        help="a Hub id, a path to a config.json or a layout.toml, or - for standard input",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 

@@ -139,4 +139,7 @@ def _from_bytes(data: bytes, source: str) -> Model:
         from kvdocs.formula.by_hand import parse
 
         return Model(source, parse(text, source), Source("file", detail=source))
+    if "[[layers]]" in text:
+        remedy = "Put it into a file whose name ends in .toml, and pass its path"
+        raise LookupFailed(source, "it holds a layout in TOML, not a config.json", remedy)
     return Model(source, parse_config(text, source), Source("file", detail=source))
