@@ -152,6 +152,7 @@ def _check(check: Check) -> dict[str, Any]:
         "title": check.title,
         "line": check.line,
         "unit": check.unit,
+        "printed": _whole(check.printed),
         "printed_from": _whole(check.low),
         "printed_to": _whole(check.high),
         "formula": _whole(check.formula),
@@ -185,11 +186,10 @@ def _matters(reading: Reading) -> bool:
 
 def _check_lines(check: dict[str, Any]) -> list[str]:
     size = check["unit"] == "bytes"
-    places = 0 if check["unit"].startswith("bytes") else 2
-    middle = (check["printed_from"] + check["printed_to"]) / 2
+    places = 0 if check["unit"].startswith(("bytes", "tokens")) else 2
     printed, formula = (
         binary(round(value)) if size else f"{value:,.{places}f}"
-        for value in (middle, check["formula"])
+        for value in (check["printed"], check["formula"])
     )
     unit = "" if size else f" {check['unit']}"
     lines = [

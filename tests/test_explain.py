@@ -138,3 +138,30 @@ def test_windows_are_held_against_vllms_own_planning(model, log):
         ("concurrency", True),
         ("plan", True),
     ]
+
+
+@pytest.mark.parametrize(
+    ("memory", "tokens", "model", "tp", "printed"),
+    [
+        ("10.00", "163,840", "meta-llama/Llama-3.1-8B-Instruct", "2", "65,536"),
+        ("6.15", "50,368", "meta-llama/Llama-3.1-8B-Instruct", "1", "131,105"),
+        ("18.78", "175,856", "Qwen/Qwen3-1.7B", "1", "114,667"),
+    ],
+)
+def test_the_printed_figure_is_the_printed_memory_by_the_printed_tokens(
+    memory, tokens, model, tp, printed
+):
+    text = f"Available KV cache memory: {memory} GiB\nGPU KV cache size: {tokens} tokens\n"
+    run = kvdocs("explain", "-", "--model", model, "--tp", tp, stdin=text)
+    assert f"  printed {printed}, by the formula " in run.stdout
+
+
+def test_a_plan_is_shown_as_vllms_planner_has_it_for_the_printed_memory():
+    """67,547 tokens for 10 GiB: vLLM 0.33.0's planner, in claims.toml."""
+    text = (
+        "Available KV cache memory: 10.0 GiB\n"
+        "GPU KV cache size: 67,547 tokens\n"
+        "Maximum concurrency for 32,768 tokens per request: 2.06x\n"
+    )
+    run = kvdocs("explain", "-", "--model", "google/gemma-3-27b-it", stdin=text)
+    assert "printed 67,547, by the formula 67,547 tokens; ratio 1.0000" in run.stdout

@@ -105,7 +105,7 @@ def _coded(text: str) -> str:
 
 def _cells(found: Replay) -> list[str]:
     report = found.report
-    check = _telling(found.checks)
+    check = telling_check(found.checks)
     printed = [reading.shown for reading in found.log.readings]
     return [
         f'<th scope="row"><a href="{escape(report.source)}">{escape(report.title)}</a><br>'
@@ -128,7 +128,7 @@ def _rate(found: Replay) -> Fraction | None:
     return None
 
 
-def _telling(checks: tuple[Check, ...]) -> Check | None:
+def telling_check(checks: tuple[Check, ...]) -> Check | None:
     """The check to show: of the first kind there is, one that does not agree if there is one."""
     for key in _TELLING:
         same = [check for check in checks if check.key == key]
