@@ -108,7 +108,7 @@ def test_more_ranks_than_heads_are_copies_and_it_says_so():
         (["no/such.log"], "", "No such file"),
         (["-", "--model", "no/such-model"], START, "no/such-model"),
         (["-", "--model", "Qwen/Qwen3-14B", "--kv-dtype", "int3"], START, "unknown cache dtype"),
-        (["-", "--model", "Qwen/Qwen3-14B", "--tp", "3"], START, "8 KV heads cannot be split"),
+        (["-", "--model", "Qwen/Qwen3-14B", "--tp", "3"], START, "8 KV heads cannot be shared"),
     ],
 )
 def test_bad_input_is_one_paragraph_with_status_2(arguments, stdin, names):
@@ -165,3 +165,45 @@ def test_a_plan_is_shown_as_vllms_planner_has_it_for_the_printed_memory():
     )
     run = kvdocs("explain", "-", "--model", "google/gemma-3-27b-it", stdin=text)
     assert "printed 67,547, by the formula 67,547 tokens; ratio 1.0000" in run.stdout
+
+
+FALCON_H1 = (
+    '{"model_type": "falcon_h1", "num_hidden_layers": 24, "num_key_value_heads": 2, '
+    '"num_attention_heads": 8, "head_dim": 128, "hidden_size": 2048, "mamba_d_ssm": 3072, '
+    '"mamba_n_heads": 48, "mamba_d_head": 64, "mamba_n_groups": 1, "mamba_d_state": 256, '
+    '"mamba_d_conv": 4, "mamba_expand": 2, "vocab_size": 65537}'
+)
+
+
+@pytest.fixture
+def falcon(tmp_path):
+    """Falcon-H1-1.5B: attention and a state side by side in every layer."""
+    path = tmp_path / "config.json"
+    path.write_text(FALCON_H1, encoding="utf-8")
+    return str(path)
+
+
+def test_attention_beside_a_state_is_shared_by_the_ranks(falcon):
+    """24 layers of 2 heads take 24,576 bytes a token (a public llama.cpp log); one head half."""
+    run = kvdocs("explain", "-", "--model", falcon, "--tp", "2", "--json", stdin=START)
+    assert json.loads(run.stdout)["bytes_per_token"] == 12_288
+    run = kvdocs("explain", "-", "--model", falcon, "--tp", "3", stdin=START)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "2 KV heads cannot be shared by 3 ranks" in run.stderr
+
+
+def test_attention_beside_a_state_has_a_type_for_keys_and_one_for_values(falcon):
+    """32,768 cells of 24 layers: K 384 MiB in f16; V in q8_0 takes 8.5 of 16 bits, 204 MiB."""
+    line = (
+        "llama_kv_cache: size = 588.00 MiB ( 32768 cells,  24 layers,  1/1 seqs), "
+        "K (f16):  384.00 MiB, V (q8_0):  204.00 MiB\n"
+    )
+    run = kvdocs("explain", "-", "--model", falcon, "--json", stdin=line)
+    (check,) = json.loads(run.stdout)["checks"]
+    assert (check["agrees"], check["ratio"]) == (True, 1.0)
+
+
+def test_cross_attention_does_not_grow_with_the_tokens():
+    """Whisper large v3: 32 layers, 2 × 20 heads of 64 in 16 bits."""
+    run = kvdocs("explain", "-", "--model", "openai/whisper-large-v3", "--json", stdin=START)
+    assert json.loads(run.stdout)["bytes_per_token"] == 163_840

@@ -51,7 +51,7 @@ def _copies(s: Subject) -> Iterable[Fraction]:
 
 
 def _every_layer(s: Subject) -> Iterable[Fraction]:
-    kept = len(s.keeping)
+    kept = sum(map(bool, s.elements))
     every = max(len(s.layout.layers), s.fields.get("num_hidden_layers", 0))
     return [Fraction(every, kept)] if 0 < kept < every else ()
 
@@ -69,7 +69,7 @@ def _heads_ignored(s: Subject) -> Iterable[Fraction]:
 
 def _one_count(s: Subject) -> Iterable[Fraction]:
     """All layers taken to be like the largest, or like the first."""
-    sizes = [layer.elements_per_token for layer in s.layout.layers]
+    sizes = s.elements
     if not sum(sizes):
         return ()
     same = {Fraction(len(sizes) * size, sum(sizes)) for size in (max(sizes), sizes[0])}
@@ -100,7 +100,7 @@ def _latent_missed(s: Subject) -> Iterable[Fraction]:
 
 
 def _draft_layer(s: Subject) -> Iterable[Fraction]:
-    kept = len(s.keeping)
+    kept = sum(map(bool, s.elements))
     return [Fraction(kept + 1, kept)] if kept else ()
 
 

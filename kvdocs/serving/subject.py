@@ -16,6 +16,7 @@ from kvdocs.formula.constant import State
 from kvdocs.formula.layers import FullAttention, Latent, Layer
 from kvdocs.formula.layout import CacheLayout
 from kvdocs.serving import llama_cpp
+from kvdocs.serving.vllm_layers import share_of_heads
 
 # Bits an element takes, by the names that engines and dtypes go by. The quantised formats of
 # llama.cpp store a scale with every block of elements, so q8_0 takes 8.5 bits and not 8.
@@ -63,12 +64,9 @@ class Subject:
     def __post_init__(self) -> None:
         if self.tp < 1:
             raise ValueError(f"a model runs on 1 rank or more, not {self.tp}")
-        for heads in {x.kv_heads for x in self.layout.layers if isinstance(x, FullAttention)}:
-            if heads % self.tp and self.tp % heads:
-                raise ValueError(
-                    f"{heads} KV heads cannot be split over {self.tp} ranks: one number must "
-                    f"divide the other"
-                )
+        for part, _ in self.layout.groups():
+            if isinstance(part, FullAttention):
+                share_of_heads(part.kv_heads, self.tp)
 
     @classmethod
     def of(cls, model: Model, tp: int, dtype: str, known: bool, pp: int = 1) -> Subject:
@@ -84,32 +82,45 @@ class Subject:
         return cls(model.layout, model.id, tp, dtype, fields, known, model.config, pp)
 
     @cached_property
-    def layers(self) -> tuple[Layer, ...]:
-        """The layers as one rank holds them: its share of the KV heads, at least one."""
+    def parts(self) -> tuple[Layer, ...]:
+        """What the layers keep, one by one: most keep one thing, some several."""
+        return tuple(part for layer in self.layout.layers for part in layer.parts)
+
+    @cached_property
+    def of_a_rank(self) -> tuple[Layer, ...]:
+        """The parts that keep tokens as one rank holds them: its share of the KV heads."""
         return tuple(
-            replace(layer, kv_heads=max(1, layer.kv_heads // self.tp))
-            if isinstance(layer, FullAttention)
-            else layer
-            for layer in self.layout.layers
+            replace(part, kv_heads=share_of_heads(part.kv_heads, self.tp))
+            if isinstance(part, FullAttention)
+            else part
+            for part in self.keeping
         )
 
     @property
     def keeping(self) -> list[Layer]:
-        """The layers that keep tokens."""
-        return [layer for layer in self.layout.layers if _grows(layer)]
+        """The parts that keep tokens."""
+        return [part for part in self.parts if _grows(part)]
+
+    @property
+    def elements(self) -> list[int]:
+        """Elements a token adds in each layer, over all ranks."""
+        return [
+            sum(part.elements_per_token for part in layer.parts if _grows(part))
+            for layer in self.layout.layers
+        ]
 
     @property
     def sliding(self) -> list[Layer]:
-        return [layer for layer in self.layout.layers if layer.window is not None]
+        return [part for part in self.parts if part.window is not None]
 
     @property
     def has_states(self) -> bool:
-        return any(layer.bytes(0, 2) for layer in self.layout.layers)
+        return any(part.bytes(0, 2) for part in self.parts)
 
     @property
     def plain(self) -> bool:
         """Whether its layers are of kinds that every engine holds as the formula does."""
-        return {layer.kind for layer in self.keeping} <= {"full", "window", "chunk", "latent"}
+        return {part.kind for part in self.keeping} <= {"full", "window", "chunk", "latent"}
 
     @property
     def uniform(self) -> bool:
@@ -122,11 +133,11 @@ class Subject:
 
     def keys(self, dtype: str = "") -> Fraction:
         """The keys' part of ``rate``; a latent counts as keys."""
-        return _total(map(_key_elements, self.layers), dtype or self.dtype)
+        return _total(map(_key_elements, self.of_a_rank), dtype or self.dtype)
 
     def values(self, dtype: str = "") -> Fraction:
         """The values' part of ``rate``."""
-        return _total(map(_value_elements, self.layers), dtype or self.dtype)
+        return _total(map(_value_elements, self.of_a_rank), dtype or self.dtype)
 
     @property
     def over_all_ranks(self) -> Fraction:
@@ -145,17 +156,13 @@ def _grows(layer: Layer) -> bool:
 
 
 def _key_elements(layer: Layer) -> int:
-    if not _grows(layer):
-        return 0
     if isinstance(layer, FullAttention):
         return layer.kv_heads * layer.k_dim
     return layer.elements_per_token
 
 
 def _value_elements(layer: Layer) -> int:
-    if isinstance(layer, FullAttention) and _grows(layer):
-        return layer.kv_heads * layer.v_dim
-    return 0
+    return layer.kv_heads * layer.v_dim if isinstance(layer, FullAttention) else 0
 
 
 def expanded(subject: Subject) -> list[tuple[int, int]]:
@@ -175,7 +182,7 @@ def expanded(subject: Subject) -> list[tuple[int, int]]:
 
 def state_bytes(subject: Subject) -> int:
     """Bytes of one sequence's recurrent states as llama.cpp holds them, 0 where that is unknown."""
-    states = [layer for layer in subject.layout.layers if isinstance(layer, State)]
+    states = [part for part in subject.parts if isinstance(part, State)]
     if not states or not subject.config:
         return 0
     try:
@@ -186,5 +193,5 @@ def state_bytes(subject: Subject) -> int:
 
 
 def latents(subject: Subject) -> list[Latent]:
-    """The layers with a latent."""
-    return [layer for layer in subject.layout.layers if isinstance(layer, Latent)]
+    """The latents its layers keep."""
+    return [part for part in subject.parts if isinstance(part, Latent)]
