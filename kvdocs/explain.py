@@ -17,7 +17,7 @@ from kvdocs.serving.check import Check
 from kvdocs.serving.logs import Log, Reading, scan
 from kvdocs.serving.reasons import Reason
 from kvdocs.serving.reconcile import reconcile
-from kvdocs.serving.subject import BITS, DEFAULT, Subject, bits
+from kvdocs.serving.subject import DEFAULT, Subject, cache_dtype, check_dtype, has_size
 from kvdocs.units import binary
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
@@ -70,15 +70,14 @@ def subject(log: Log, model: str | None, tp: int | None, kv_dtype: str | None) -
         ValueError: an unknown dtype, or heads that cannot be split over so many ranks.
     """
     if kv_dtype:
-        bits(kv_dtype)
+        check_dtype(kv_dtype)
     settings = log.settings
     found = find(model) if model else snapshot.load(settings.model or "")
     if found is None:
         return None
-    dtype = kv_dtype or settings.kv_dtype or DEFAULT
-    if dtype not in BITS:
-        return None  # its elements have no fixed size, so there is nothing to compare
-    known = bool(kv_dtype or settings.kv_dtype)
+    dtype, known = cache_dtype(kv_dtype or settings.kv_dtype, found, settings.dtype)
+    if not has_size(dtype):
+        return None
     return Subject.of(found, tp or settings.tp or 1, dtype, known, settings.pp)
 
 
@@ -91,6 +90,7 @@ def answer(log: Log, held: Subject | None) -> dict[str, Any]:
         "model": held.name if held else None,
         "tensor_parallel": held.tp if held else log.settings.tp,
         "kv_dtype": held.dtype if held else None,
+        "kv_dtype_unknown": not held and not has_size(log.settings.kv_dtype or DEFAULT),
         "bytes_per_token": _whole(held.rate()) if held else None,
         "readings": [_reading(log, index) for index in range(len(log.readings))],
         "checks": [_check(check) for check in checks],
@@ -109,6 +109,9 @@ def table(found: dict[str, Any]) -> str:
             f" on each of {found['tensor_parallel']} GPUs" if found["tensor_parallel"] > 1 else ""
         )
         lines.append(f"held against {found['model']}, cache in {found['kv_dtype']}: {rate}{where}")
+    elif found["kv_dtype_unknown"]:
+        lines.append("held against one another only: the log names a cache dtype whose size is not")
+        lines.append("known here; say with --kv-dtype which one to count")
     else:
         lines.append("held against one another only: name the model with --model to hold them")
         lines.append("against the formula (and its dtype with --kv-dtype, if it is unusual)")

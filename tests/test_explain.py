@@ -17,6 +17,7 @@ KEYS = [
     "model",
     "tensor_parallel",
     "kv_dtype",
+    "kv_dtype_unknown",
     "bytes_per_token",
     "readings",
     "checks",
@@ -207,3 +208,37 @@ def test_cross_attention_does_not_grow_with_the_tokens():
     """Whisper large v3: 32 layers, 2 × 20 heads of 64 in 16 bits."""
     run = kvdocs("explain", "-", "--model", "openai/whisper-large-v3", "--json", stdin=START)
     assert json.loads(run.stdout)["bytes_per_token"] == 163_840
+
+
+def test_the_cache_dtype_that_the_checkpoint_names_counts_unless_another_is_stated(tmp_path):
+    from kvdocs.facts import snapshot
+
+    config = dict(snapshot.load("Qwen/Qwen3-14B").config)
+    scheme = {"num_bits": 8, "type": "float"}
+    config["quantization_config"] = {
+        "quant_method": "compressed-tensors",
+        "kv_cache_scheme": scheme,
+    }
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    text = "Available KV cache memory: 6.51 GiB\nGPU KV cache size: 85,312 tokens\n"
+    for said, dtype, size in (
+        ("", "fp8_e4m3", 81_920),
+        ("kv_cache_dtype=auto\n", "fp8_e4m3", 81_920),
+        ("kv_cache_dtype=bfloat16\n", "bfloat16", 163_840),
+    ):
+        run = kvdocs("explain", "-", "--model", str(path), "--json", stdin=said + text)
+        found = json.loads(run.stdout)
+        assert (found["kv_dtype"], found["bytes_per_token"]) == (dtype, size)
+    # An engine of before 2026 may have kept sixteen bits all the same.
+    run = kvdocs("explain", "-", "--model", str(path), "--json", stdin=START)
+    reasons = json.loads(run.stdout)["checks"][1]["reasons"]
+    assert [reason["key"] for reason in reasons] == ["cache_dtype"]
+
+
+def test_a_dtype_of_unknown_size_in_the_log_is_said_and_not_shown():
+    text = "vllm serve Qwen/Qwen3-14B --kv-cache-dtype int3_secret\n" + START
+    run = kvdocs("explain", "-", stdin=text)
+    assert run.returncode == 0
+    assert "a cache dtype whose size is not" in run.stdout
+    assert "secret" not in run.stdout + run.stderr

@@ -84,12 +84,16 @@ def _pool(run: list[Reading], block: int, subject: Subject, log: Log) -> Iterato
         if found := planned(memory[0], tokens[0], line, length, batch, block, subject):
             yield found
             return
-    pairs = [("pool", "memory ÷ tokens", lowest(run, "memory"), subject.rate())]
-    pairs += [("keys", "memory of keys ÷ tokens", lowest(run, "k_size"), subject.keys())]
-    pairs += [("values", "memory of values ÷ tokens", lowest(run, "v_size"), subject.values())]
-    for key, title, memory, formula in pairs:
+    parts = (
+        ("pool", "memory ÷ tokens", "memory", subject.rate),
+        ("keys", "memory of keys ÷ tokens", "k_size", subject.keys),
+        ("values", "memory of values ÷ tokens", "v_size", subject.values),
+    )
+    for key, title, name, of_a_token in parts:
+        memory = lowest(run, name)
         if not memory or "cells" in memory[1]:
             continue
+        formula = of_a_token()
         # Whole blocks only: up to one is lost, and one may be held back by the engine.
         rates = _per_token(memory[0], tokens[0], 2 * block)
         check = _rate(key, title, tokens[1].line, *rates, formula, subject, ENGINE)

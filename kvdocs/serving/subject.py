@@ -13,20 +13,56 @@ from functools import cached_property
 from kvdocs.facts.models import Model
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import State
+from kvdocs.formula.kv_dtype import named_kv_dtype
 from kvdocs.formula.layers import FullAttention, Latent, Layer
 from kvdocs.formula.layout import CacheLayout
+from kvdocs.formula.several import IndexKeys
 from kvdocs.serving import llama_cpp
-from kvdocs.serving.vllm_layers import share_of_heads
+from kvdocs.serving.vllm_dtypes import KV_DTYPES, head_bytes, latent_bytes
+from kvdocs.serving.vllm_layers import index_bytes, share_of_heads
 
 # Bits an element takes, by the names that engines and dtypes go by. The quantised formats of
 # llama.cpp store a scale with every block of elements, so q8_0 takes 8.5 bits and not 8.
+# Formats of vLLM that keep scales beside the numbers have no such size: vllm_dtypes.py has theirs.
 BITS: dict[str, Fraction] = {
     **dict.fromkeys(("float32", "fp32"), Fraction(32)),
     **dict.fromkeys(("bfloat16", "float16", "fp16", "half"), Fraction(16)),
-    **dict.fromkeys(("fp8", "fp8_e4m3", "fp8_e5m2", "float8_e4m3fn", "float8_e5m2"), Fraction(8)),
+    **dict.fromkeys(("fp8", "fp8_e4m3", "fp8_e5m2", "fp8_inc"), Fraction(8)),
+    **dict.fromkeys(("float8_e4m3fn", "float8_e5m2"), Fraction(8)),
     **{name: Fraction(8 * size, block) for name, (block, size) in llama_cpp.TYPES.items()},
 }
+SCALED = tuple(name for name in KV_DTYPES if name not in BITS and name != "auto")
 DEFAULT = "bfloat16"
+
+
+def has_size(dtype: str) -> bool:
+    """Whether a token's size is known in this dtype."""
+    return dtype in BITS or dtype in SCALED
+
+
+def check_dtype(dtype: str) -> None:
+    """
+    Raises:
+        ValueError: a token's size is not known in this dtype.
+    """
+    if not has_size(dtype):
+        known = ", ".join((*BITS, *SCALED))
+        raise ValueError(f"unknown cache dtype {dtype!r}; choose one of {known}")
+
+
+def cache_dtype(stated: str | None, model: Model | None, own: str | None) -> tuple[str, bool]:
+    """The dtype of a cache, and whether it is beyond doubt: as the reader or the log states it,
+    else as the checkpoint names it, else the model's ``own``, where the log has that.
+
+    A checkpoint's word is not beyond doubt: engines of before 2026 did not all follow it.
+
+    Raises:
+        ConfigError: only the checkpoint names one, and it is unknown here.
+    """
+    if stated:
+        return stated, True
+    named = named_kv_dtype(model.config, model.id) if model else None
+    return (named[0], False) if named else (own or DEFAULT, bool(own))
 
 
 def bits(dtype: str) -> Fraction:
@@ -39,7 +75,7 @@ def bits(dtype: str) -> Fraction:
     (Fraction(17, 2), Fraction(8, 1))
     """
     if dtype not in BITS:
-        raise ValueError(f"unknown cache dtype {dtype!r}; choose one of {', '.join(BITS)}")
+        raise ValueError(f"a cache in {dtype!r} has no fixed size of an element")
     return BITS[dtype]
 
 
@@ -128,7 +164,13 @@ class Subject:
         return not self.sliding and not self.has_states
 
     def rate(self, k_type: str = "", v_type: str = "") -> Fraction:
-        """Bytes a token adds on one rank while no window is full."""
+        """Bytes a token adds on one rank while no window is full; keys and values may differ.
+
+        Raises:
+            ValueError: no engine holds such a model in its dtype.
+        """
+        if self.dtype in SCALED and not k_type:
+            return Fraction(sum(_scaled(part, self.dtype) for part in self.of_a_rank))
         return self.keys(k_type) + self.values(v_type or k_type)
 
     def keys(self, dtype: str = "") -> Fraction:
@@ -148,6 +190,17 @@ class Subject:
 
 def _total(elements: map[int], dtype: str) -> Fraction:
     return sum(elements) * bits(dtype) / 8
+
+
+def _scaled(part: Layer, dtype: str) -> int:
+    """Bytes of a token in one of vLLM's formats with scales."""
+    if isinstance(part, FullAttention):
+        return part.kv_heads * head_bytes(dtype, part.k_dim, part.v_dim)
+    if isinstance(part, Latent):
+        return latent_bytes(dtype, part.elements_per_token)
+    if isinstance(part, IndexKeys):
+        return index_bytes(part)
+    raise ValueError(f"how {dtype} holds a layer of kind {part.kind!r} is not known here")
 
 
 def _grows(layer: Layer) -> bool:

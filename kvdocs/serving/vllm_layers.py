@@ -187,10 +187,14 @@ def _page(layer: Layer, options: Options) -> Page:
         token = latent_bytes(options.kv_cache_dtype, elements)
         return Page("latent", (elements,), block, token * block)
     if isinstance(layer, IndexKeys):
-        # FP8 keys with a 32-bit scale, whatever the cache's dtype (models/deepseek_v2.py:731).
-        token = layer.index_dim + layer.index_dim // 128 * 4
+        token = index_bytes(layer)
         return Page("latent", (0, token), block, token * block)
     raise ValueError(f"how vLLM 0.33.0 holds a layer of kind {layer.kind!r} is not known here")
+
+
+def index_bytes(keys: IndexKeys) -> int:
+    """FP8 keys with a 32-bit scale, whatever the cache's dtype (models/deepseek_v2.py:731)."""
+    return keys.index_dim + keys.index_dim // 128 * 4
 
 
 def heads_per_rank(kv_heads: int, options: Options) -> int:
