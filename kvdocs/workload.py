@@ -184,7 +184,9 @@ def _size(flag: str, text: str) -> int:
 
 def _opened(path: str) -> BinaryIO:
     if path == "-":
-        return sys.stdin.buffer
+        from kvdocs.facts.hub import standard_input
+
+        return standard_input("a log of requests")
     try:
         return open(path, "rb")
     except OSError as error:
