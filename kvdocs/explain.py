@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 from kvdocs.facts import snapshot
-from kvdocs.facts.hub import find
+from kvdocs.facts.hub import find, standard_input
 from kvdocs.facts.models import LookupFailed
 from kvdocs.serving.check import Check
 from kvdocs.serving.logs import Log, Reading, scan
@@ -49,10 +48,10 @@ def read(name: str) -> Log:
     """The log in a file, or on standard input for ``-``.
 
     Raises:
-        LookupFailed: the file cannot be read.
+        LookupFailed: the file cannot be read, or standard input is closed.
     """
     if name == "-":
-        return scan(sys.stdin.buffer)
+        return scan(standard_input("a log"))
     try:
         with open(name, "rb") as file:
             return scan(file)

@@ -14,6 +14,7 @@ ROUNDED = Quantity("GiB", RANK, decimals=2)
 TOKENS = Quantity("tokens", ALL)
 BLOCKS = Quantity("blocks", RANK)
 LENGTH = Quantity("tokens", REQUEST)
+LOOKED_UP = Quantity("tokens", ALL)
 TIMES = Quantity("×", ALL, decimals=2)
 SHARE = Quantity("share of a GPU", RANK)
 
@@ -276,6 +277,53 @@ PHRASES = (
             r"vllm:num_preemptions(?:_total)?(?:\{[^}\n]{0,999}\})? <preemptions>",
             r"Preemptions: <preemptions>",
         ),
+        highest=True,
+    ),
+    Phrase(
+        "vllm.prefix_queries",
+        "vLLM",
+        "V1, v1/metrics/loggers.py:662",
+        "vllm:prefix_cache_queries",
+        "vllm:prefix_cache_queries_total {queried}",
+        "Tokens of prompts that were looked up in the prefix cache. The hits divided by these are "
+        "the hit rate.",
+        {"queried": LOOKED_UP},
+        also=(r"vllm:prefix_cache_queries(?:_total)?(?:\{[^}\n]{0,999}\})? <queried>",),
+        highest=True,
+    ),
+    Phrase(
+        "vllm.prefix_hits",
+        "vLLM",
+        "V1, v1/metrics/loggers.py:673",
+        "vllm:prefix_cache_hits",
+        "vllm:prefix_cache_hits_total {hits}",
+        "Tokens of prompts whose blocks were still in the cache, so that they were not computed "
+        "again.",
+        {"hits": LOOKED_UP},
+        also=(r"vllm:prefix_cache_hits(?:_total)?(?:\{[^}\n]{0,999}\})? <hits>",),
+        highest=True,
+    ),
+    Phrase(
+        "vllm.running",
+        "vLLM",
+        "V1, v1/metrics/loggers.py:528",
+        "vllm:num_requests_running",
+        "vllm:num_requests_running {running}",
+        "Requests that hold blocks and are computed; the highest of the scrape is shown.",
+        {"running": Quantity("requests", ALL)},
+        also=(r"vllm:num_requests_running(?:\{[^}\n]{0,999}\})? <running>",),
+        highest=True,
+    ),
+    Phrase(
+        "vllm.waiting",
+        "vLLM",
+        "V1, v1/metrics/loggers.py:538",
+        "vllm:num_requests_waiting",
+        "vllm:num_requests_waiting {waiting}",
+        "Requests that wait their turn: for blocks where the usage is near 1, else for a place "
+        "among --max-num-seqs.",
+        {"waiting": Quantity("requests", ALL)},
+        also=(r"vllm:num_requests_waiting(?:\{[^}\n]{0,999}\})? <waiting>",),
         highest=True,
     ),
     Phrase(

@@ -24,14 +24,20 @@ PHRASES: tuple[Phrase, ...] = (*VLLM, *SGLANG, *LLAMA_CPP, *OTHERS, *ANY)
 
 PIECE = 1 << 20  # bytes read at a time
 LONGEST_LINE = 1 << 16  # bytes; a longer line is cut into such pieces
+LONGEST_KNOWN = 1 << 10  # bytes; such lines are remembered, so as not to be read again,
+MOST_KNOWN = 4096  # and so many of them
 MOST_READINGS = 200  # different ones kept of one phrase; ranks print one each
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]|\^\[\[[0-9;]{0,16}m")
+_TIME = re.compile(rb"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?")
 _PLACES = {  # of each hint, the phrases it is of
     hint: [place for place, phrase in enumerate(PHRASES) if hint in phrase.hints]
     for hint in dict.fromkeys(hint for phrase in PHRASES for hint in phrase.hints)
 }
 _HINTS = tuple(sorted({hint.encode() for hint in _PLACES} | set(Settings.HINTS)))
+
+
+Found = tuple[Phrase, Mapping[str, str]]  # a phrase and its numbers as printed
 
 
 @dataclass(frozen=True)
@@ -82,10 +88,11 @@ def scan(stream: BinaryIO) -> Log:
     """
     log = Log()
     seen: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+    known: dict[bytes, list[Found]] = {}
     for number, line in _lines(stream, log):
-        log.settings.read(line)
-        for reading in _of_line(line, number):
-            key = (reading.phrase.key, tuple(sorted(reading.values.items())))
+        for phrase, values in _found(line, known, log.settings):
+            reading = Reading(phrase, values, number)
+            key = (phrase.key, tuple(sorted(values.items())))
             if _starts_again(reading, log):
                 seen.clear()
             if key in seen:
@@ -97,6 +104,21 @@ def scan(stream: BinaryIO) -> Log:
     return log
 
 
+def _found(line: bytes, known: dict[bytes, list[Found]], settings: Settings) -> list[Found]:
+    """What is in a line; a line that is ``known`` but for the time of day is not read again."""
+    key = _TIME.sub(b"", line)
+    if key not in known:
+        text = _ESCAPES.sub("", line.decode("utf-8", "replace"))
+        settings.read(text)
+        found = list(_of_line(text))
+        if len(key) > LONGEST_KNOWN:
+            return found
+        if len(known) == MOST_KNOWN:
+            known.clear()
+        known[key] = found
+    return known[key]
+
+
 def _starts_again(reading: Reading, log: Log) -> bool:
     """Whether the memory is printed again after other phrases: by the next start, or rank."""
     if "memory" not in reading or "tokens" in reading or "layers" in reading or not log.readings:
@@ -104,8 +126,8 @@ def _starts_again(reading: Reading, log: Log) -> bool:
     return log.readings[-1].phrase is not reading.phrase
 
 
-def _of_line(line: str, number: int) -> Iterator[Reading]:
-    """The readings of a line; one phrase's words are not read again as another's."""
+def _of_line(line: str) -> Iterator[Found]:
+    """The phrases of a line; the words of one are not read again as another's."""
     found: list[tuple[int, int]] = []
     hinted = {place for hint, places in _PLACES.items() if hint in line for place in places}
     for phrase in (PHRASES[place] for place in sorted(hinted)):
@@ -114,7 +136,7 @@ def _of_line(line: str, number: int) -> Iterator[Reading]:
             for match in matches:
                 values = {name: text for name, text in match.groupdict().items() if text}
                 found.append(match.span())
-                yield Reading(phrase, values, number)
+                yield phrase, values
 
 
 def _overlaps(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
@@ -135,8 +157,8 @@ def _beaten(reading: Reading, log: Log) -> bool:
     return False
 
 
-def _lines(stream: BinaryIO, log: Log) -> Iterator[tuple[int, str]]:
-    """The lines with a known piece of text in them, decoded, with their numbers."""
+def _lines(stream: BinaryIO, log: Log) -> Iterator[tuple[int, bytes]]:
+    """The lines with a known piece of text in them, with their numbers."""
     rest = b""
     for piece in _pieces(stream):
         block = rest + piece
@@ -149,14 +171,13 @@ def _lines(stream: BinaryIO, log: Log) -> Iterator[tuple[int, str]]:
     log.lines += bool(rest)
 
 
-def _hinted(block: bytes, log: Log) -> Iterator[tuple[int, str]]:
+def _hinted(block: bytes, log: Log) -> Iterator[tuple[int, bytes]]:
     hints = [hint for hint in _HINTS if hint in block]
     if hints:
         for number, line in enumerate(block.split(b"\n"), log.lines + 1):
             if any(hint in line for hint in hints):
                 for start in range(0, len(line), LONGEST_LINE):
-                    text = line[start : start + LONGEST_LINE].decode("utf-8", "replace")
-                    yield number, _ESCAPES.sub("", text)
+                    yield number, line[start : start + LONGEST_LINE]
     log.lines += block.count(b"\n")
 
 

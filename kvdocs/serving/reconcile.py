@@ -111,7 +111,7 @@ def _pool_notes(
     if (
         length and subject.layout.bytes(length) * ROOMY < memory.value
     ) or reading.phrase.engine == "TensorRT-LLM":
-        yield remarks.RESERVED
+        yield remarks.reserved(reading.phrase.engine)
     if subject.tp > 1 and subject.over_all_ranks < subject.tp:
         heads = subject.layout.kv_heads
         yield remarks.WHOLE_LATENT if not heads else _named("head_copies")
