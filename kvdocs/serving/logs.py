@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -18,8 +18,10 @@ from kvdocs.serving.log_llama_cpp import PHRASES as LLAMA_CPP
 from kvdocs.serving.log_others import ANY, OTHERS, SGLANG
 from kvdocs.serving.log_phrase import Phrase, Printed
 from kvdocs.serving.log_settings import Settings
-from kvdocs.serving.log_vllm import PHRASES as VLLM
+from kvdocs.serving.log_vllm import PHRASES as START_UP
+from kvdocs.serving.log_vllm_metrics import METRICS
 
+VLLM = (*START_UP, *METRICS)
 PHRASES: tuple[Phrase, ...] = (*VLLM, *SGLANG, *LLAMA_CPP, *OTHERS, *ANY)
 
 PIECE = 1 << 20  # bytes read at a time
@@ -89,10 +91,10 @@ def scan(stream: BinaryIO) -> Log:
     log = Log()
     seen: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
     known: dict[bytes, list[Found]] = {}
-    for number, line in _lines(stream, log):
-        for phrase, values in _found(line, known, log.settings):
+    for number, line, hints in _lines(stream, log):
+        for phrase, values in _found(line, hints, known, log.settings):
             reading = Reading(phrase, values, number)
-            key = (phrase.key, tuple(sorted(values.items())))
+            key = (phrase.key, tuple(values.items()))
             if _starts_again(reading, log):
                 seen.clear()
             if key in seen:
@@ -104,13 +106,15 @@ def scan(stream: BinaryIO) -> Log:
     return log
 
 
-def _found(line: bytes, known: dict[bytes, list[Found]], settings: Settings) -> list[Found]:
+def _found(
+    line: bytes, hints: Iterable[str], known: dict[bytes, list[Found]], settings: Settings
+) -> list[Found]:
     """What is in a line; a line that is ``known`` but for the time of day is not read again."""
     key = _TIME.sub(b"", line)
     if key not in known:
         text = _ESCAPES.sub("", line.decode("utf-8", "replace"))
         settings.read(text)
-        found = list(_of_line(text))
+        found = list(_of_line(text, hints))
         if len(key) > LONGEST_KNOWN:
             return found
         if len(known) == MOST_KNOWN:
@@ -126,10 +130,10 @@ def _starts_again(reading: Reading, log: Log) -> bool:
     return log.readings[-1].phrase is not reading.phrase
 
 
-def _of_line(line: str) -> Iterator[Found]:
+def _of_line(line: str, hints: Iterable[str]) -> Iterator[Found]:
     """The phrases of a line; the words of one are not read again as another's."""
     found: list[tuple[int, int]] = []
-    hinted = {place for hint, places in _PLACES.items() if hint in line for place in places}
+    hinted = {place for hint in hints if hint in line for place in _PLACES.get(hint, ())}
     for phrase in (PHRASES[place] for place in sorted(hinted)):
         for pattern in phrase.patterns:
             matches = [m for m in pattern.finditer(line) if not _overlaps(m.span(), found)]
@@ -149,16 +153,19 @@ def _beaten(reading: Reading, log: Log) -> bool:
     if not reading.phrase.highest:
         log.left_out += len(same) >= MOST_READINGS
         return len(same) >= MOST_READINGS
-    name = next(iter(reading.phrase.numbers))
     for index in same:
-        if reading.printed(name).value > log.readings[index].printed(name).value:
+        if _first_number(reading) > _first_number(log.readings[index]):
             log.readings[index] = reading
         return True
     return False
 
 
-def _lines(stream: BinaryIO, log: Log) -> Iterator[tuple[int, bytes]]:
-    """The lines with a known piece of text in them, with their numbers."""
+def _first_number(reading: Reading) -> float:
+    return float(reading.values[next(iter(reading.phrase.numbers))].replace(",", ""))
+
+
+def _lines(stream: BinaryIO, log: Log) -> Iterator[tuple[int, bytes, Iterable[str]]]:
+    """The lines with a known piece of text in them: number, line, pieces that it may contain."""
     rest = b""
     for piece in _pieces(stream):
         block = rest + piece
@@ -171,13 +178,14 @@ def _lines(stream: BinaryIO, log: Log) -> Iterator[tuple[int, bytes]]:
     log.lines += bool(rest)
 
 
-def _hinted(block: bytes, log: Log) -> Iterator[tuple[int, bytes]]:
+def _hinted(block: bytes, log: Log) -> Iterator[tuple[int, bytes, Iterable[str]]]:
     hints = [hint for hint in _HINTS if hint in block]
     if hints:
+        texts = [hint.decode() for hint in hints]
         for number, line in enumerate(block.split(b"\n"), log.lines + 1):
             if any(hint in line for hint in hints):
                 for start in range(0, len(line), LONGEST_LINE):
-                    yield number, line[start : start + LONGEST_LINE]
+                    yield number, line[start : start + LONGEST_LINE], texts
     log.lines += block.count(b"\n")
 
 
