@@ -12,6 +12,7 @@ import json
 from kvdocs.facts import snapshot
 from kvdocs.facts.hub import find, standard_input
 from kvdocs.facts.models import LookupFailed
+from kvdocs.formula.layers import plural
 from kvdocs.serving.check import Check
 from kvdocs.serving.logs import Log, Reading, scan
 from kvdocs.serving.reasons import Reason
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if not log.readings:
         raise LookupFailed(
             args.file,
-            f"no known phrase of an engine in {log.lines:,} lines",
+            f"no known phrase of an engine in {plural(log.lines, 'line')}",
             "Known are start-up logs, errors and metrics of vLLM, SGLang, llama.cpp and "
             "TensorRT-LLM; in vLLM the line 'Available KV cache memory' must be among them",
         )
@@ -100,8 +101,8 @@ def answer(log: Log, held: Subject | None) -> dict[str, Any]:
 
 def table(found: dict[str, Any]) -> str:
     """The answer for people."""
-    count = len(found["readings"])
-    lines = [f"{found['engine']}, {count} known phrases in {found['lines']:,} lines"]
+    count = plural(len(found["readings"]), "known phrase")
+    lines = [f"{found['engine']}, {count} in {plural(found['lines'], 'line')}"]
     if found["model"]:
         rate = f"{found['bytes_per_token']:,} bytes per token"
         where = (

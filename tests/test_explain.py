@@ -242,3 +242,16 @@ def test_a_dtype_of_unknown_size_in_the_log_is_said_and_not_shown():
     assert run.returncode == 0
     assert "a cache dtype whose size is not" in run.stdout
     assert "secret" not in run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("token", ["hf_" + "aB3d" * 9, "sk-proj-" + "x9_Y" * 9])
+def test_a_token_in_the_place_of_a_name_is_not_shown(token):
+    run = kvdocs("explain", "-", "--model", token, stdin=START, KVDOCS_HUB="snapshot")
+    assert run.returncode == 2
+    assert token[8:] not in run.stdout + run.stderr
+    assert token[:3] + "…" in run.stderr
+
+
+def test_one_phrase_in_one_line_is_said_in_the_singular():
+    run = kvdocs("explain", "-", stdin="GPU KV cache size: 42,656 tokens\n")
+    assert run.stdout.startswith("vLLM, 1 known phrase in 1 line\n")
