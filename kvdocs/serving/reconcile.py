@@ -22,15 +22,15 @@ from kvdocs.serving.logs import Log, Reading
 from kvdocs.serving.planned import planned
 from kvdocs.serving.reasons import CLAIM, ENGINE, Reason
 from kvdocs.serving.subject import Subject, state_bytes
+from kvdocs.serving.vllm_layers import Options
 
-BLOCK = 16  # tokens, where the log does not say otherwise
 ROOMY = 20  # a pool that holds more such requests than this was not made for one
 MOST_LOST = Fraction(3, 2)  # a rank with more than this beyond another's is not "a bit more free"
 
 
 def reconcile(log: Log, subject: Subject | None) -> list[Check]:
     """Every comparison that the log's numbers allow, in the order of the log."""
-    block = log.settings.block_size or BLOCK
+    block = log.settings.block_size or Options.block_size
     found: list[Check] = []
     for run in runs(log):
         found += _identities(run, block, subject)

@@ -40,7 +40,13 @@ _TELLING = ("pool", "plan", "keys", "cache", "claim", "request", "pools", "rate"
 
 def field_html(reports: Iterable[Report]) -> str:
     """The sortable, filterable table of all reports."""
-    return sortable("reports", _HEAD, [_cells(replay(report)) for report in reports])
+    rows = (_cells(replay(report)) for report in reports)
+    return sortable("reports", _HEAD, [list(map(_labelled, row, _HEAD)) for row in rows])
+
+
+def _labelled(cell: str, head: tuple[str, str, str]) -> str:
+    """The cell with its column's title, which stands before it where the rows are cards."""
+    return cell.replace("<td", f'<td data-label="{head[0]}"', 1)
 
 
 def outcome(found: Replay) -> str:
