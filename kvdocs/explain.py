@@ -14,7 +14,7 @@ from kvdocs.facts.hub import find, standard_input
 from kvdocs.facts.models import LookupFailed
 from kvdocs.formula.layers import plural
 from kvdocs.serving.check import Check
-from kvdocs.serving.logs import Log, Reading, scan
+from kvdocs.serving.logs import EngineLog, Reading, scan
 from kvdocs.serving.reasons import Reason
 from kvdocs.serving.reconcile import reconcile
 from kvdocs.serving.subject import DEFAULT, Subject, cache_dtype, check_dtype, has_size
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if found["status"] == CONTRADICTS else 0
 
 
-def read(name: str) -> Log:
+def read(name: str) -> EngineLog:
     """The log in a file, or on standard input for ``-``.
 
     Raises:
@@ -61,7 +61,9 @@ def read(name: str) -> Log:
         raise LookupFailed(name, reason, "Pass the path of a log, or - to paste one") from None
 
 
-def subject(log: Log, model: str | None, tp: int | None, kv_dtype: str | None) -> Subject | None:
+def subject(
+    log: EngineLog, model: str | None, tp: int | None, kv_dtype: str | None
+) -> Subject | None:
     """What to hold the log against: as the arguments say, else as the log does; None if neither.
 
     Raises:
@@ -81,7 +83,7 @@ def subject(log: Log, model: str | None, tp: int | None, kv_dtype: str | None) -
     return Subject.of(found, tp or settings.tp or 1, dtype, known, settings.pp)
 
 
-def answer(log: Log, held: Subject | None) -> dict[str, Any]:
+def answer(log: EngineLog, held: Subject | None) -> dict[str, Any]:
     """The answer under its documented keys; sizes in bytes."""
     checks = reconcile(log, held)
     return {
@@ -126,7 +128,7 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _reading(log: Log, index: int) -> dict[str, Any]:
+def _reading(log: EngineLog, index: int) -> dict[str, Any]:
     reading = log.readings[index]
     return {
         "line": reading.line,
@@ -176,7 +178,7 @@ def _reason(reason: Reason) -> dict[str, Any]:
     }
 
 
-def _changes(log: Log, checks: list[Check]) -> list[str]:
+def _changes(log: EngineLog, checks: list[Check]) -> list[str]:
     phrases = [one.phrase.change for one in log.readings if one.phrase.change and _matters(one)]
     return phrases + [reason.change for check in checks for reason in check.reasons]
 

@@ -1,8 +1,8 @@
 """A log in, the numbers its engine printed about the cache out.
 
 In: the bytes of a start-up log, an error or a metrics scrape, of any size and with anything in it.
-Out: a ``Log``: the ``Reading``s in order, and the ``Settings`` that the log states. The log is read
-in pieces; what is kept is bounded; every regular expression is linear. Lines that no phrase is
+Out: an ``EngineLog``: the ``Reading``s in order, and the ``Settings`` that the log states. It is
+read in pieces; what is kept is bounded; every regular expression is linear. Lines that no phrase is
 found in are left alone, and nothing but the numbers of a known phrase is kept.
 """
 
@@ -64,7 +64,7 @@ class Reading:
 
 
 @dataclass
-class Log:
+class EngineLog:
     """What was found. ``times`` counts how often each reading was printed."""
 
     readings: list[Reading] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Log:
         return max(dict.fromkeys(names), key=names.count, default="")
 
 
-def scan(stream: BinaryIO) -> Log:
+def scan(stream: BinaryIO) -> EngineLog:
     """Everything recognised in a log.
 
     >>> import io
@@ -88,7 +88,7 @@ def scan(stream: BinaryIO) -> Log:
     >>> log.readings[0].shown, log.engine
     ('Available KV cache memory: 6.51 GiB', 'vLLM')
     """
-    log = Log()
+    log = EngineLog()
     seen: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
     known: dict[bytes, list[Found]] = {}
     for number, line, hints in _lines(stream, log):
@@ -123,7 +123,7 @@ def _found(
     return known[key]
 
 
-def _starts_again(reading: Reading, log: Log) -> bool:
+def _starts_again(reading: Reading, log: EngineLog) -> bool:
     """Whether the memory is printed again after other phrases: by the next start, or rank."""
     if "memory" not in reading or "tokens" in reading or "layers" in reading or not log.readings:
         return False
@@ -147,7 +147,7 @@ def _overlaps(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
     return any(span[0] < end and start < span[1] for start, end in others)
 
 
-def _beaten(reading: Reading, log: Log) -> bool:
+def _beaten(reading: Reading, log: EngineLog) -> bool:
     """Whether it need not be kept: of some phrases only the highest reading counts."""
     same = [i for i, one in enumerate(log.readings) if one.phrase is reading.phrase]
     if not reading.phrase.highest:
@@ -164,7 +164,7 @@ def _first_number(reading: Reading) -> float:
     return float(reading.values[next(iter(reading.phrase.numbers))].replace(",", ""))
 
 
-def _lines(stream: BinaryIO, log: Log) -> Iterator[tuple[int, bytes, Iterable[str]]]:
+def _lines(stream: BinaryIO, log: EngineLog) -> Iterator[tuple[int, bytes, Iterable[str]]]:
     """The lines with a known piece of text in them: number, line, pieces that it may contain."""
     rest = b""
     for piece in _pieces(stream):
@@ -178,7 +178,7 @@ def _lines(stream: BinaryIO, log: Log) -> Iterator[tuple[int, bytes, Iterable[st
     log.lines += bool(rest)
 
 
-def _hinted(block: bytes, log: Log) -> Iterator[tuple[int, bytes, Iterable[str]]]:
+def _hinted(block: bytes, log: EngineLog) -> Iterator[tuple[int, bytes, Iterable[str]]]:
     hints = [hint for hint in _HINTS if hint in block]
     if hints:
         texts = [hint.decode() for hint in hints]

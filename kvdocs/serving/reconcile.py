@@ -1,8 +1,8 @@
 """The numbers of a log held against one another and against the formula.
 
-In: a ``Log`` and, where the model is known, its ``Subject``. Out: ``Check``s: what was printed,
-what the formula gives, their ratio, and the named reasons. A number agrees if the formula's value
-would be printed alike, that is to the last digit that was written.
+In: an ``EngineLog`` and, where the model is known, its ``Subject``. Out: ``Check``s: what was
+printed, what the formula gives, their ratio, and the named reasons. A number agrees if the
+formula's value would be printed alike, that is to the last digit that was written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kvdocs.serving import remarks
 from kvdocs.serving.check import Check
 from kvdocs.serving.log_phrase import Printed
 from kvdocs.serving.log_runs import every, longest_request, lowest, pool_tokens, runs
-from kvdocs.serving.logs import Log, Reading
+from kvdocs.serving.logs import EngineLog, Reading
 from kvdocs.serving.planned import planned
 from kvdocs.serving.reasons import CLAIM, ENGINE, Reason
 from kvdocs.serving.subject import Subject, state_bytes
@@ -28,7 +28,7 @@ ROOMY = 20  # a pool that holds more such requests than this was not made for on
 MOST_LOST = Fraction(3, 2)  # a rank with more than this beyond another's is not "a bit more free"
 
 
-def reconcile(log: Log, subject: Subject | None) -> list[Check]:
+def reconcile(log: EngineLog, subject: Subject | None) -> list[Check]:
     """Every comparison that the log's numbers allow, in the order of the log."""
     block = log.settings.block_size or Options.block_size
     found: list[Check] = []
@@ -73,7 +73,7 @@ def _identities(run: list[Reading], block: int, subject: Subject | None) -> Iter
         yield Check("budget", title, line, value, low, high, formula, "bytes")
 
 
-def _pool(run: list[Reading], block: int, subject: Subject, log: Log) -> Iterator[Check]:
+def _pool(run: list[Reading], block: int, subject: Subject, log: EngineLog) -> Iterator[Check]:
     """Memory ÷ tokens against the bytes a token takes on one GPU."""
     tokens = pool_tokens(run, block)
     if not tokens or not tokens[0]:
