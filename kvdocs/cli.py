@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import re
 import sys
 from importlib import import_module
 
@@ -57,9 +58,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
 
 
+_TOKEN = re.compile(r"\b(hf_|sk-)[\w-]{16,}")  # of the Hub, of an API
+
+
 def _complain(text: str) -> None:
+    """Say it on standard error; a token pasted in the place of a name is not shown."""
     if sys.stderr is not None:
-        print(text, file=sys.stderr)
+        print(_TOKEN.sub(r"\1…", text), file=sys.stderr)
 
 
 def _discard_output() -> None:
