@@ -149,6 +149,8 @@ def test_one_is_not_written_as_many(capsys):
         (["--gpu", "t4", "--kv-dtype", "nvfp4"], "refuses a cache in nvfp4 on a Tesla T4"),
         (["--gpu", "h100", "--kv-dtype", "nvfp4_4over6"], "this format needs 10.x"),
         (["--gpu", "a10", "--kv-dtype", "fp8_per_token_head"], "this format needs 8.9 or more"),
+        (["--gpu", "4090", "--kv-dtype", "ultraquant_4bit"], "needs a card by AMD"),
+        (["--gpu", "a100_80gb", "--kv-dtype", "fp8_ds_mla"], "needs 9.x or 10.x or 12.x"),
         (["--gpu", "4090", "--tp", "8"], "28 attention heads cannot be divided by 8"),
         (["--gpu", "4090", "--tp", "5000"], "from 1 to 1,024"),
         (["--gpu", ""], "is not in the table of cards"),

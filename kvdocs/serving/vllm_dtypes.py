@@ -78,12 +78,14 @@ def kv_dtype(name: str) -> KvDtype:
 @dataclass(frozen=True)
 class Cards:
     """The NVIDIA cards on which vLLM takes a dtype, by compute capability: at ``least`` that one
-    and, where ``only`` is not empty, of one of these generations. ``source`` is where it says so.
+    and, where ``only`` is not empty, of one of these generations; none where only cards of another
+    ``maker`` take it. ``source`` is where it says so.
     """
 
     least: float = 0
     only: tuple[int, ...] = ()
     source: str = ""
+    maker: str = ""
 
     def take(self, capability: str) -> bool:
         """Whether a card of that compute capability is among them.
@@ -91,10 +93,14 @@ class Cards:
         >>> Cards(8.0).take("7.5"), Cards(only=(10,)).take("10.0")
         (False, True)
         """
+        if self.maker:
+            return False
         major = int(capability.partition(".")[0])
         return float(capability) >= self.least and (not self.only or major in self.only)
 
     def __str__(self) -> str:
+        if self.maker:
+            return f"a card by {self.maker}"
         if self.only:
             return " or ".join(f"{major}.x" for major in self.only)
         return f"{self.least:.1f} or more"
@@ -192,10 +198,15 @@ CARDS = {
     "fp8": _FLASHINFER,
     "fp8_e4m3": _FLASHINFER,
     "fp8_e5m2": _FLASHINFER,
-    "fp8_inc": _FLASHINFER,
+    "fp8_inc": Cards(maker="Intel", source="config/cache.py:241"),
     # Only Triton has a kernel for it, and Triton wants arithmetic in FP8.
     "fp8_per_token_head": Cards(8.9, source="v1/attention/backends/triton_attn.py:520"),
-    "fp8_ds_mla": _FLASHINFER,
+    "fp8_ds_mla": Cards(
+        only=(9, 10, 12),
+        source="v1/attention/backends/mla/flashmla_sparse.py:203, flashinfer_mla_sparse.py:192",
+    ),
+    "nvfp4_ds_mla": Cards(only=(10,), source="v1/attention/backends/mla/flashmla_sparse.py:154"),
+    "ultraquant_4bit": Cards(maker="AMD", source="platforms/rocm.py:567"),
     "nvfp4": Cards(only=(8, 9, 10, 12), source="v1/attention/backends/flashinfer.py:114, 654"),
     "nvfp4_4over6": Cards(only=(10,), source="v1/attention/backends/flashinfer.py:654"),
 }
