@@ -134,6 +134,8 @@ def test_one_is_not_written_as_many(capsys):
     assert "1 user can have 18,704 tokens." in out
     _, out, _ = ask(capsys, QWEN, "--available", "1GiB", "--tokens", "1")
     assert "sequences of 1 token fit at once" in out
+    _, out, _ = ask(capsys, QWEN, "--available", "1GiB", "--tokens", "30000")
+    assert "  at most 18,704 tokens  (--tokens 18704)" in out
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from kvdocs.facts.claims import load_gpus
 from kvdocs.facts.models import Model
+from kvdocs.formula.layers import plural
 from kvdocs.serving.capacity import MIB, Answer, Request, fit
 from kvdocs.units import binary
 
@@ -67,7 +68,8 @@ def _fewer_tokens(answer: Answer) -> Iterator[Remedy]:
     shorter = fit(replace(request, tokens=None))
     if shorter.fits:
         tokens = min(shorter.tokens, request.tokens)
-        text = f"at most {tokens:,} tokens for each of {answer.users:,}"
+        each = f" for each of {answer.users:,}" if answer.users > 1 else ""
+        text = f"at most {plural(tokens, 'token')}{each}"
         yield Remedy(f"--tokens {tokens}", text, fit(replace(request, tokens=tokens)))
 
 
