@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import re
 import sys
 from importlib import import_module
 
@@ -57,9 +58,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
 
 
+_TOKEN = re.compile(r"\b(hf_|sk-)[\w-]{16,}")  # of the Hub, of an API
+
+
 def _complain(text: str) -> None:
+    """Say it on standard error; a token pasted in the place of a name is not shown."""
     if sys.stderr is not None:
-        print(text, file=sys.stderr)
+        print(_TOKEN.sub(r"\1…", text), file=sys.stderr)
 
 
 def _discard_output() -> None:
@@ -112,7 +117,7 @@ def _whole(what: str, most: int) -> Callable[[str], int]:
 
 _tokens = _whole("a number of tokens, such as 4096", 10**12)
 _count = _whole("a whole number of 1 or more", 10**9)
-_ranks = _whole("a number of GPUs, such as 4", 10**6)
+_ranks = _whole("a number of GPUs from 1 to 1,024, such as 4", 1024)
 _jobs = _whole("a number of processes, such as 4", 1000)
 
 
@@ -131,7 +136,9 @@ def _risk(text: str) -> Any:
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "model", metavar="MODEL", help="a Hub id, a path to a config.json, or - for standard input"
+        "model",
+        metavar="MODEL",
+        help="a Hub id, a path to a config.json or a layout.toml, or - for standard input",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 
@@ -161,16 +168,19 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
     weights = fit.add_mutually_exclusive_group()
     weights.add_argument("--weights-dtype", metavar="DTYPE", help="bf16, fp8, int8 or int4")
     weights.add_argument("--weights", metavar="SIZE", help="or the size of all weights")
-    fit.add_argument("--tp", type=_count, default=1, metavar="N", help="tensor-parallel ranks")
-    fit.add_argument("--pp", type=_count, default=1, metavar="N", help="pipeline stages")
+    fit.add_argument("--tp", type=_ranks, default=1, metavar="N", help="tensor-parallel ranks")
+    fit.add_argument("--pp", type=_ranks, default=1, metavar="N", help="pipeline stages")
     fit.add_argument("--engine", choices=("vllm",), default="vllm", help="vllm, as of 0.33.0")
-    fit.add_argument("--utilization", default="0.92", help="share the engine may use (0.92)")
+    fit.add_argument("--utilization", metavar="SHARE", help="share the engine may use, such as 0.9")
     fit.add_argument("--overhead", metavar="SIZE", help="working memory, not a cited range")
     fit.add_argument(
         "--available", metavar="SIZE", help='the engine\'s own "Available KV cache memory": exact'
     )
     fit.add_argument(
-        "--max-num-batched-tokens", type=_count, default=2048, metavar="N", help="(2048)"
+        "--max-num-batched-tokens",
+        type=_count,
+        metavar="N",
+        help="tokens of one step (vLLM's default for the card, else 2048)",
     )
 
 

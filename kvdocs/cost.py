@@ -12,6 +12,7 @@ from kvdocs.evidence.known import known_by
 from kvdocs.facts.hub import find
 from kvdocs.facts.models import Model
 from kvdocs.formula import crossover, dtype_name
+from kvdocs.formula.by_hand import MODEL_TYPE
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.fields import ATTENTION
 from kvdocs.formula.layers import Layer
@@ -29,7 +30,7 @@ QUANTISED = ("quantization_config", "compression_config", "hf_quant_config")
 
 def run(args: argparse.Namespace) -> int:
     """Answer ``kvdocs cost``; raises what ``find`` and the formula raise."""
-    chosen = dtype_name(args.kv_dtype) if args.kv_dtype else None
+    chosen = dtype_name(args.kv_dtype) if args.kv_dtype is not None else None
     model = find(args.model)
     dtype, named_by = (chosen, None) if chosen else kv_dtype(model)
     try:
@@ -97,7 +98,7 @@ def answer(
         ],
         "weights_bytes": model.weights.bytes if model.weights else None,
         "from_defaults": _from_defaults(model),
-        "known_by": known_by(model.config["model_type"], model.id),
+        "known_by": _known_by(model),
     }
 
 
@@ -133,8 +134,15 @@ def table(model: Model, found: dict[str, Any]) -> str:
 KNOWN_BY = {
     "measured": "measured; for this architecture the formula equals, byte for byte, the cache that "
     "transformers allocates in 16 bits",
+    "stated": "as stated by hand; whether the model keeps that was not checked",
     "unverified": "unverified; the formula follows the config class, no cache was measured",
 }
+
+
+def _known_by(model: Model) -> str:
+    if model.config["model_type"] == MODEL_TYPE:
+        return "stated"
+    return known_by(model.config["model_type"], model.id)
 
 
 def _from_defaults(model: Model) -> dict[str, int]:

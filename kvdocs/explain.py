@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 from kvdocs.facts import snapshot
-from kvdocs.facts.hub import find
+from kvdocs.facts.hub import find, standard_input
 from kvdocs.facts.models import LookupFailed
+from kvdocs.formula.layers import plural
 from kvdocs.serving.check import Check
-from kvdocs.serving.logs import Log, Reading, scan
+from kvdocs.serving.logs import EngineLog, Reading, scan
 from kvdocs.serving.reasons import Reason
 from kvdocs.serving.reconcile import reconcile
-from kvdocs.serving.subject import BITS, DEFAULT, Subject, bits
+from kvdocs.serving.subject import DEFAULT, Subject, cache_dtype, check_dtype, has_size
 from kvdocs.units import binary
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if not log.readings:
         raise LookupFailed(
             args.file,
-            f"no known phrase of an engine in {log.lines:,} lines",
+            f"no known phrase of an engine in {plural(log.lines, 'line')}",
             "Known are start-up logs, errors and metrics of vLLM, SGLang, llama.cpp and "
             "TensorRT-LLM; in vLLM the line 'Available KV cache memory' must be among them",
         )
@@ -45,14 +45,14 @@ def run(args: argparse.Namespace) -> int:
     return 1 if found["status"] == CONTRADICTS else 0
 
 
-def read(name: str) -> Log:
+def read(name: str) -> EngineLog:
     """The log in a file, or on standard input for ``-``.
 
     Raises:
-        LookupFailed: the file cannot be read.
+        LookupFailed: the file cannot be read, or standard input is closed.
     """
     if name == "-":
-        return scan(sys.stdin.buffer)
+        return scan(standard_input("a log"))
     try:
         with open(name, "rb") as file:
             return scan(file)
@@ -61,7 +61,9 @@ def read(name: str) -> Log:
         raise LookupFailed(name, reason, "Pass the path of a log, or - to paste one") from None
 
 
-def subject(log: Log, model: str | None, tp: int | None, kv_dtype: str | None) -> Subject | None:
+def subject(
+    log: EngineLog, model: str | None, tp: int | None, kv_dtype: str | None
+) -> Subject | None:
     """What to hold the log against: as the arguments say, else as the log does; None if neither.
 
     Raises:
@@ -70,19 +72,18 @@ def subject(log: Log, model: str | None, tp: int | None, kv_dtype: str | None) -
         ValueError: an unknown dtype, or heads that cannot be split over so many ranks.
     """
     if kv_dtype:
-        bits(kv_dtype)
+        check_dtype(kv_dtype)
     settings = log.settings
     found = find(model) if model else snapshot.load(settings.model or "")
     if found is None:
         return None
-    dtype = kv_dtype or settings.kv_dtype or DEFAULT
-    if dtype not in BITS:
-        return None  # its elements have no fixed size, so there is nothing to compare
-    known = bool(kv_dtype or settings.kv_dtype)
+    dtype, known = cache_dtype(kv_dtype or settings.kv_dtype, found, settings.dtype)
+    if not has_size(dtype):
+        return None
     return Subject.of(found, tp or settings.tp or 1, dtype, known, settings.pp)
 
 
-def answer(log: Log, held: Subject | None) -> dict[str, Any]:
+def answer(log: EngineLog, held: Subject | None) -> dict[str, Any]:
     """The answer under its documented keys; sizes in bytes."""
     checks = reconcile(log, held)
     return {
@@ -91,6 +92,7 @@ def answer(log: Log, held: Subject | None) -> dict[str, Any]:
         "model": held.name if held else None,
         "tensor_parallel": held.tp if held else log.settings.tp,
         "kv_dtype": held.dtype if held else None,
+        "kv_dtype_unknown": not held and not has_size(log.settings.kv_dtype or DEFAULT),
         "bytes_per_token": _whole(held.rate()) if held else None,
         "readings": [_reading(log, index) for index in range(len(log.readings))],
         "checks": [_check(check) for check in checks],
@@ -101,14 +103,17 @@ def answer(log: Log, held: Subject | None) -> dict[str, Any]:
 
 def table(found: dict[str, Any]) -> str:
     """The answer for people."""
-    count = len(found["readings"])
-    lines = [f"{found['engine']}, {count} known phrases in {found['lines']:,} lines"]
+    count = plural(len(found["readings"]), "known phrase")
+    lines = [f"{found['engine']}, {count} in {plural(found['lines'], 'line')}"]
     if found["model"]:
         rate = f"{found['bytes_per_token']:,} bytes per token"
         where = (
             f" on each of {found['tensor_parallel']} GPUs" if found["tensor_parallel"] > 1 else ""
         )
         lines.append(f"held against {found['model']}, cache in {found['kv_dtype']}: {rate}{where}")
+    elif found["kv_dtype_unknown"]:
+        lines.append("held against one another only: the log names a cache dtype whose size is not")
+        lines.append("known here; say with --kv-dtype which one to count")
     else:
         lines.append("held against one another only: name the model with --model to hold them")
         lines.append("against the formula (and its dtype with --kv-dtype, if it is unusual)")
@@ -123,7 +128,7 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _reading(log: Log, index: int) -> dict[str, Any]:
+def _reading(log: EngineLog, index: int) -> dict[str, Any]:
     reading = log.readings[index]
     return {
         "line": reading.line,
@@ -152,6 +157,7 @@ def _check(check: Check) -> dict[str, Any]:
         "title": check.title,
         "line": check.line,
         "unit": check.unit,
+        "printed": _whole(check.printed),
         "printed_from": _whole(check.low),
         "printed_to": _whole(check.high),
         "formula": _whole(check.formula),
@@ -172,7 +178,7 @@ def _reason(reason: Reason) -> dict[str, Any]:
     }
 
 
-def _changes(log: Log, checks: list[Check]) -> list[str]:
+def _changes(log: EngineLog, checks: list[Check]) -> list[str]:
     phrases = [one.phrase.change for one in log.readings if one.phrase.change and _matters(one)]
     return phrases + [reason.change for check in checks for reason in check.reasons]
 
@@ -185,11 +191,10 @@ def _matters(reading: Reading) -> bool:
 
 def _check_lines(check: dict[str, Any]) -> list[str]:
     size = check["unit"] == "bytes"
-    places = 0 if check["unit"].startswith("bytes") else 2
-    middle = (check["printed_from"] + check["printed_to"]) / 2
+    places = 0 if check["unit"].startswith(("bytes", "tokens")) else 2
     printed, formula = (
         binary(round(value)) if size else f"{value:,.{places}f}"
-        for value in (middle, check["formula"])
+        for value in (check["printed"], check["formula"])
     )
     unit = "" if size else f" {check['unit']}"
     lines = [

@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any, BinaryIO
 
 from kvdocs.fit import size
+from kvdocs.formula.layers import plural
 from kvdocs.serving.plans import plans
 from kvdocs.serving.request_log import lines, tokenizer
 from kvdocs.serving.space import Space
@@ -63,6 +64,7 @@ def answer(
     if space:
         found["pool_blocks"] = space.blocks
         found["risk"] = float(risk)
+        found["over_limit"] = workload.longer_than(max_model_len) if max_model_len else 0
         found["plans"] = [
             asdict(plan) | {"overflow": float(plan.overflow)}
             for plan in plans(workload, space, risk, max_model_len)
@@ -86,7 +88,7 @@ WAYS = {
 
 def table(found: dict[str, Any]) -> str:
     """The answer for people."""
-    rows = [f"{found['file']}: {found['requests']:,} requests"]
+    rows = [f"{found['file']}: {plural(found['requests'], 'request')}"]
     for reason, count in found["bad"].items():
         rows.append(f"  not counted: {count:,} of {found['lines']:,} lines, {reason}")
     for one in found["examples"]:
@@ -121,16 +123,23 @@ def _ways(found: dict[str, Any]) -> list[str]:
     for way, plan in zip(ways, found["plans"], strict=True):
         share = _percent(plan["overflow"])
         rows.append(f"  {way:<{width}}{plan['sequences']:>8,}  outgrow the pool: {share}")
+    if over := found["over_limit"]:
+        verb = "is" if over == 1 else "are"
+        rows.append(
+            f"  {plural(over, 'request')} of the log {verb} longer than --max-model-len, so vLLM "
+            "refuses or cuts them"
+        )
     if found["plans"][-1]["sequences"] == 0:
         return [
             *rows,
             "",
             "  Not even one sequence of the log fits at that risk: give a larger pool.",
         ]
+    sequences = plural(found["plans"][-1]["sequences"], "sequence")
     return [
         *rows,
         "",
-        f"  {found['plans'][-1]['sequences']:,} sequences of a server that is never idle want more "
+        f"  {sequences} of a server that is never idle want more "
         f"than the pool at {_percent(found['risk'])} of",
         "  its steps or fewer. Then a new one waits, or a running one is stopped and read again.",
         "  Requests are taken as independent draws from the log that share no beginning.",
@@ -184,7 +193,9 @@ def _size(flag: str, text: str) -> int:
 
 def _opened(path: str) -> BinaryIO:
     if path == "-":
-        return sys.stdin.buffer
+        from kvdocs.facts.hub import standard_input
+
+        return standard_input("a log of requests")
     try:
         return open(path, "rb")
     except OSError as error:

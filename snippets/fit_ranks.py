@@ -7,7 +7,7 @@ from kvdocs.units import binary
 
 RANKS = (1, 2, 4, 8)
 MODELS = {
-    "Qwen/Qwen2.5-7B-Instruct": "4 KV heads",
+    "Qwen/Qwen3-30B-A3B": "4 KV heads",
     "meta-llama/Llama-3.1-70B-Instruct": "8 KV heads",
     "deepseek-ai/DeepSeek-V3": "latents",
 }

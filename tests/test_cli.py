@@ -198,6 +198,7 @@ def shell(line):
     ("line", "said"),
     [
         ("kvdocs cost - <&-", "standard input: it is closed"),
+        ("kvdocs workload - <&-", "standard input: it is closed"),
         ("kvdocs cost Qwen/Qwen2.5-7B-Instruct >&-", "there is no standard output"),
         ("kvdocs cost Qwen/Qwen2.5-7B-Instruct >/dev/full", "could not be written: No space left"),
     ],

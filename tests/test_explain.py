@@ -17,6 +17,7 @@ KEYS = [
     "model",
     "tensor_parallel",
     "kv_dtype",
+    "kv_dtype_unknown",
     "bytes_per_token",
     "readings",
     "checks",
@@ -108,7 +109,7 @@ def test_more_ranks_than_heads_are_copies_and_it_says_so():
         (["no/such.log"], "", "No such file"),
         (["-", "--model", "no/such-model"], START, "no/such-model"),
         (["-", "--model", "Qwen/Qwen3-14B", "--kv-dtype", "int3"], START, "unknown cache dtype"),
-        (["-", "--model", "Qwen/Qwen3-14B", "--tp", "3"], START, "8 KV heads cannot be split"),
+        (["-", "--model", "Qwen/Qwen3-14B", "--tp", "3"], START, "8 KV heads cannot be shared"),
     ],
 )
 def test_bad_input_is_one_paragraph_with_status_2(arguments, stdin, names):
@@ -138,3 +139,119 @@ def test_windows_are_held_against_vllms_own_planning(model, log):
         ("concurrency", True),
         ("plan", True),
     ]
+
+
+@pytest.mark.parametrize(
+    ("memory", "tokens", "model", "tp", "printed"),
+    [
+        ("10.00", "163,840", "meta-llama/Llama-3.1-8B-Instruct", "2", "65,536"),
+        ("6.15", "50,368", "meta-llama/Llama-3.1-8B-Instruct", "1", "131,105"),
+        ("18.78", "175,856", "Qwen/Qwen3-1.7B", "1", "114,667"),
+    ],
+)
+def test_the_printed_figure_is_the_printed_memory_by_the_printed_tokens(
+    memory, tokens, model, tp, printed
+):
+    text = f"Available KV cache memory: {memory} GiB\nGPU KV cache size: {tokens} tokens\n"
+    run = kvdocs("explain", "-", "--model", model, "--tp", tp, stdin=text)
+    assert f"  printed {printed}, by the formula " in run.stdout
+
+
+def test_a_plan_is_shown_as_vllms_planner_has_it_for_the_printed_memory():
+    """67,547 tokens for 10 GiB: vLLM 0.33.0's planner, in claims.toml."""
+    text = (
+        "Available KV cache memory: 10.0 GiB\n"
+        "GPU KV cache size: 67,547 tokens\n"
+        "Maximum concurrency for 32,768 tokens per request: 2.06x\n"
+    )
+    run = kvdocs("explain", "-", "--model", "google/gemma-3-27b-it", stdin=text)
+    assert "printed 67,547, by the formula 67,547 tokens; ratio 1.0000" in run.stdout
+
+
+FALCON_H1 = (
+    '{"model_type": "falcon_h1", "num_hidden_layers": 24, "num_key_value_heads": 2, '
+    '"num_attention_heads": 8, "head_dim": 128, "hidden_size": 2048, "mamba_d_ssm": 3072, '
+    '"mamba_n_heads": 48, "mamba_d_head": 64, "mamba_n_groups": 1, "mamba_d_state": 256, '
+    '"mamba_d_conv": 4, "mamba_expand": 2, "vocab_size": 65537}'
+)
+
+
+@pytest.fixture
+def falcon(tmp_path):
+    """Falcon-H1-1.5B: attention and a state side by side in every layer."""
+    path = tmp_path / "config.json"
+    path.write_text(FALCON_H1, encoding="utf-8")
+    return str(path)
+
+
+def test_attention_beside_a_state_is_shared_by_the_ranks(falcon):
+    """24 layers of 2 heads take 24,576 bytes a token (a public llama.cpp log); one head half."""
+    run = kvdocs("explain", "-", "--model", falcon, "--tp", "2", "--json", stdin=START)
+    assert json.loads(run.stdout)["bytes_per_token"] == 12_288
+    run = kvdocs("explain", "-", "--model", falcon, "--tp", "3", stdin=START)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "2 KV heads cannot be shared by 3 ranks" in run.stderr
+
+
+def test_attention_beside_a_state_has_a_type_for_keys_and_one_for_values(falcon):
+    """32,768 cells of 24 layers: K 384 MiB in f16; V in q8_0 takes 8.5 of 16 bits, 204 MiB."""
+    line = (
+        "llama_kv_cache: size = 588.00 MiB ( 32768 cells,  24 layers,  1/1 seqs), "
+        "K (f16):  384.00 MiB, V (q8_0):  204.00 MiB\n"
+    )
+    run = kvdocs("explain", "-", "--model", falcon, "--json", stdin=line)
+    (check,) = json.loads(run.stdout)["checks"]
+    assert (check["agrees"], check["ratio"]) == (True, 1.0)
+
+
+def test_cross_attention_does_not_grow_with_the_tokens():
+    """Whisper large v3: 32 layers, 2 × 20 heads of 64 in 16 bits."""
+    run = kvdocs("explain", "-", "--model", "openai/whisper-large-v3", "--json", stdin=START)
+    assert json.loads(run.stdout)["bytes_per_token"] == 163_840
+
+
+def test_the_cache_dtype_that_the_checkpoint_names_counts_unless_another_is_stated(tmp_path):
+    from kvdocs.facts import snapshot
+
+    config = dict(snapshot.load("Qwen/Qwen3-14B").config)
+    scheme = {"num_bits": 8, "type": "float"}
+    config["quantization_config"] = {
+        "quant_method": "compressed-tensors",
+        "kv_cache_scheme": scheme,
+    }
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    text = "Available KV cache memory: 6.51 GiB\nGPU KV cache size: 85,312 tokens\n"
+    for said, dtype, size in (
+        ("", "fp8_e4m3", 81_920),
+        ("kv_cache_dtype=auto\n", "fp8_e4m3", 81_920),
+        ("kv_cache_dtype=bfloat16\n", "bfloat16", 163_840),
+    ):
+        run = kvdocs("explain", "-", "--model", str(path), "--json", stdin=said + text)
+        found = json.loads(run.stdout)
+        assert (found["kv_dtype"], found["bytes_per_token"]) == (dtype, size)
+    # An engine of before 2026 may have kept sixteen bits all the same.
+    run = kvdocs("explain", "-", "--model", str(path), "--json", stdin=START)
+    reasons = json.loads(run.stdout)["checks"][1]["reasons"]
+    assert [reason["key"] for reason in reasons] == ["cache_dtype"]
+
+
+def test_a_dtype_of_unknown_size_in_the_log_is_said_and_not_shown():
+    text = "vllm serve Qwen/Qwen3-14B --kv-cache-dtype int3_secret\n" + START
+    run = kvdocs("explain", "-", stdin=text)
+    assert run.returncode == 0
+    assert "a cache dtype whose size is not" in run.stdout
+    assert "secret" not in run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("token", ["hf_" + "aB3d" * 9, "sk-proj-" + "x9_Y" * 9])
+def test_a_token_in_the_place_of_a_name_is_not_shown(token):
+    run = kvdocs("explain", "-", "--model", token, stdin=START, KVDOCS_HUB="snapshot")
+    assert run.returncode == 2
+    assert token[8:] not in run.stdout + run.stderr
+    assert token[:3] + "…" in run.stderr
+
+
+def test_one_phrase_in_one_line_is_said_in_the_singular():
+    run = kvdocs("explain", "-", stdin="GPU KV cache size: 42,656 tokens\n")
+    assert run.stdout.startswith("vLLM, 1 known phrase in 1 line\n")

@@ -64,7 +64,7 @@ def test_the_pool_of_the_admission_experiment(log):
     """6.6e9 bytes are 7,193 blocks, one of which vLLM holds back; p99 is 4,200 tokens, 263 blocks,
     and a request of 32,768 tokens takes 2,048."""
     found = answer(log, *QWEN, "--available", "6.6GB", "--max-model-len", "32768")
-    assert list(found) == [*KEYS, "pool_blocks", "risk", "plans"]
+    assert list(found) == [*KEYS, "pool_blocks", "risk", "over_limit", "plans"]
     assert (found["pool_blocks"], found["risk"]) == (7192, 0.01)
     plans = {one["way"]: one for one in found["plans"]}
     assert list(plans) == ["max_model_len", "longest", "p99", "most", "moment"]
@@ -111,6 +111,14 @@ def test_a_pool_without_room_for_one_does_not_fit(log):
     assert "Not even one sequence" in run.stdout
 
 
+def test_requests_beyond_the_limit_are_counted(tmp_path):
+    path = tmp_path / "log"
+    path.write_text(line(90, 10) * 3 + line(90, 11) * 2 + line(5000, 1), encoding="utf-8")
+    arguments = ("workload", str(path), "--pool-tokens", "99999", "--max-model-len", "100")
+    assert json.loads(kvdocs(*arguments, "--json").stdout)["over_limit"] == 3
+    assert "3 requests of the log are longer than --max-model-len" in kvdocs(*arguments).stdout
+
+
 def test_standard_input_and_an_access_log():
     call = '1.2.3.4 "POST /v1/completions HTTP/1.1" 200 prompt_tokens=9 completion_tokens=3\n'
     run = kvdocs("workload", "-", "--json", stdin=call * 5)
@@ -141,6 +149,9 @@ def test_bad_lines_are_shown_by_number_and_reason(tmp_path):
         (["-", *QWEN, "--available", "five"], "", "'five' is not a number with a unit"),
         (["-", *QWEN, "--available", "5 tokens"], "", "'5 tokens' is no size"),
         (["-", *QWEN, "--available", "5"], "", "'5' is no size"),
+        (["-", *QWEN, "--available", "99999999999GiB"], "", "is more than 1,024 TiB"),
+        (["-", *QWEN, "--available", "1000TiB"], line(1, 1), "more than 2,000,000"),
+        (["-", "--pool-tokens", "1000000000000"], line(1, 1), "more than 2,000,000"),
         (["-", "--pool-tokens", "99", "--available", "5GB"], "", "not allowed with"),
         (["-", "--pool-tokens", "99999", "--risk", "0"], "", "'0' is not from 0.0001%"),
         (["-", "--pool-tokens", "99999", "--risk", "100%"], "", "'100%' is not from"),

@@ -14,7 +14,9 @@ from typing import Any
 
 from kvdocs.formula.architectures import WRAPPERS, model_types
 from kvdocs.formula.config import DEFAULTS_FILE
-from kvdocs.formula.fields import FIELDS
+from kvdocs.formula.fields import FIELDS, LENGTHS
+
+READ = FIELDS + LENGTHS
 
 # Parts of a config that may hold the text decoder, in the order of get_text_config of 5.24.0;
 # thinker_config is the part of the omni models that speaks and is spoken to in text.
@@ -79,11 +81,11 @@ def _entry(config_class: Any) -> dict[str, Any]:
 def _other_names(config_class: Any) -> dict[str, str]:
     """The class's own names for standard fields; ``attribute_map`` has them in both directions."""
     found: dict[str, str] = {}
-    own = set(FIELDS) - {"num_layers"}  # only where it is not another name of num_hidden_layers
+    own = set(READ) - {"num_layers"}  # only where it is not another name of num_hidden_layers
     for alias, real in config_class.attribute_map.items():
         if real in own:
             found[alias] = real
-    for alias in FIELDS:
+    for alias in READ:
         real = config_class.attribute_map.get(alias, alias)
         if real not in own and real != alias:
             found.setdefault(real, alias)
@@ -95,7 +97,7 @@ def _defaults(config_class: Any) -> dict[str, Any]:
     return {
         names.get(field.name, field.name): field.default
         for field in dataclasses.fields(config_class)
-        if names.get(field.name, field.name) in FIELDS
+        if names.get(field.name, field.name) in READ
         and isinstance(field.default, (int, float, str, list, tuple, dict, type(None)))
     }
 

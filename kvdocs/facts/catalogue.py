@@ -32,10 +32,13 @@ class Catalogue:
 
 
 class SnapshotDiffers(ValueError):
-    """The Hub and the snapshot differ in what moves a byte; the message lists every difference."""
+    """The Hub and the snapshot differ in what moves a byte; the message lists every difference.
 
-    def __init__(self, differences: Sequence[Difference]) -> None:
-        self.differences = tuple(differences)
+    ``models`` are those of the site as the Hub has them now.
+    """
+
+    def __init__(self, differences: Sequence[Difference], models: Sequence[Model]) -> None:
+        self.differences, self.models = tuple(differences), tuple(models)
         ids = " ".join(dict.fromkeys(difference.model_id for difference in differences))
         lines = "\n".join(f"  {difference}" for difference in differences)
         super().__init__(
@@ -62,7 +65,7 @@ def catalogue(folder: Folder = snapshot.FOLDER) -> Catalogue:
     models = tuple(_choose(model, answers[model.id]) for model in known)
     fresh = [(old, new) for old, new in zip(known, models, strict=True) if new.source.kind == "hub"]
     if differences := [found for old, new in fresh for found in compare(old, new)]:
-        raise SnapshotDiffers(differences)
+        raise SnapshotDiffers(differences, models)
     return Catalogue(models, _sentence(models), (*_fallbacks(failures), *renames(models)))
 
 

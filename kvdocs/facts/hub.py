@@ -18,6 +18,10 @@ from kvdocs.facts import snapshot
 from kvdocs.facts.models import LARGEST_CONFIG, LookupFailed, Model, Source
 from kvdocs.formula import parse_config
 
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
 MODES = ("auto", "live", "snapshot")
 AUTO_SECONDS = 5.0  # what the Hub gets in all before the snapshot stands in
 LIVE_SECONDS = 30.0  # what it gets where nothing can stand in
@@ -33,12 +37,22 @@ def find(name: str) -> Model:
         ConfigError: what is there is no config.
     """
     if name == "-":
-        if sys.stdin is None:
-            raise LookupFailed("standard input", "it is closed", "Pipe a config.json into it")
-        return _from_bytes(sys.stdin.buffer.read(LARGEST_CONFIG + 1), "standard input")
+        data = standard_input("a config.json").read(LARGEST_CONFIG + 1)
+        return _from_bytes(data, "standard input")
     if _is_path(name):
         return _from_file(os.path.expanduser(name))
     return _from_hub(name, mode())
+
+
+def standard_input(what: str) -> BinaryIO:
+    """Standard input, to read ``what`` from.
+
+    Raises:
+        LookupFailed: it is closed, as in ``kvdocs cost - <&-``.
+    """
+    if sys.stdin is None:
+        raise LookupFailed("standard input", "it is closed", f"Pipe {what} into it")
+    return sys.stdin.buffer
 
 
 def mode() -> str:
@@ -125,4 +139,7 @@ def _from_bytes(data: bytes, source: str) -> Model:
         from kvdocs.formula.by_hand import parse
 
         return Model(source, parse(text, source), Source("file", detail=source))
+    if "[[layers]]" in text:
+        remedy = "Put it into a file whose name ends in .toml, and pass its path"
+        raise LookupFailed(source, "it holds a layout in TOML, not a config.json", remedy)
     return Model(source, parse_config(text, source), Source("file", detail=source))

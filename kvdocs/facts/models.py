@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kvdocs.formula import CacheLayout, layout_of
+from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.fields import LENGTHS
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
@@ -91,10 +93,17 @@ class Model:
 
     @property
     def longest_text(self) -> int | None:
-        """The most tokens the config says the model is made for, where it says so."""
-        text = self.config.get("text_config") or self.config
-        names = ("max_position_embeddings", "max_target_positions", "n_positions")
-        return next((text[name] for name in names if isinstance(text.get(name), int)), None)
+        """The most tokens the model is made for; None where that is not known.
+
+        What the text decoder's config says, else the default of its class, unless only part of
+        the config is known.
+        """
+        config = EffectiveConfig.of(self.config, self.id)
+        for name in LENGTHS:
+            found = config.get(name) if self.complete else config.published.get(name)
+            if type(found) is int and found > 0:
+                return found
+        return None
 
     def standing_in(self, reason: str) -> Model:
         """This model of the snapshot, marked as used because of ``reason``."""

@@ -44,6 +44,8 @@ class Report:
     tp: int = 1
     dtype: str = ""
     formula: int | None = None
+    printed: float | None = None
+    ratio: float | None = None
     config: str = ""
     refused: str = ""
     expect: Mapping[str, str] = field(default_factory=dict)

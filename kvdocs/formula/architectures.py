@@ -99,5 +99,5 @@ def _refusal(cfg: EffectiveConfig) -> ConfigError:
         f"is {cfg.model_type[:60]!r}, and no rule here says what its layers keep. Fields found: "
         f"{', '.join(found) or 'none that a rule reads'}"
     )
-    remedy = "State the layout by hand, in a TOML file: kvdocs/formula/by_hand.py says how"
+    remedy = "State the layout by hand, in a TOML file: docs/compute.md says how"
     return ConfigError(cfg.source, cfg.prefix + "model_type", problem, remedy)

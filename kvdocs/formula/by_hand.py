@@ -55,7 +55,7 @@ def parse(text: str, source: str) -> dict[str, object]:
     """The TOML as an object that ``layout`` and ``layout_of`` take.
 
     Raises:
-        ConfigError: it is not TOML.
+        ConfigError: it is not TOML, or names a model_type.
 
     >>> stated = parse('[[layers]]\\nkeeps = "full"\\nkv_heads = 4\\nhead_dim = 128', "my.toml")
     >>> layout(stated, "my.toml").slope()
@@ -64,9 +64,11 @@ def parse(text: str, source: str) -> dict[str, object]:
     import tomllib
 
     try:
-        found = tomllib.loads(text.removeprefix("\\ufeff"))
+        found = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(source, "", f"is not TOML: {error}") from None
+    if "model_type" in found:
+        raise ConfigError(source, "model_type", "is unknown", "Known are layers, name and source")
     return {"model_type": MODEL_TYPE} | found
 
 
@@ -74,7 +76,8 @@ def layout(stated: Mapping[str, object], source: str) -> CacheLayout:
     """The layout of a parsed statement.
 
     Raises:
-        ConfigError: there are no layers, or an entry says something unknown, missing or no size.
+        ConfigError: there are no layers, none keeps anything, or an entry says something unknown,
+            missing or no size.
     """
     if unknown := sorted(set(stated) - {"model_type", "layers", "name", "source"}):
         raise ConfigError(source, unknown[0], "is unknown", "Known are layers, name and source")
@@ -91,6 +94,11 @@ def layout(stated: Mapping[str, object], source: str) -> CacheLayout:
         layers += [layer] * min(count, MOST_LAYERS + 1)
         if len(layers) > MOST_LAYERS:
             raise ConfigError(source, place, f"makes more than {MOST_LAYERS:,} layers")
+        if type(layer) is Shared and all(isinstance(one, Shared) for one in layers):
+            problem = "is shared, and no layer before it has a cache to read"
+            raise ConfigError(source, f"{place}, keeps", problem)
+    if all(isinstance(layer, Shared) for layer in layers):  # NoCache is one too
+        raise ConfigError(source, "layers", "keep nothing, so there is no cache to count")
     return CacheLayout(tuple(layers))
 
 
@@ -103,8 +111,11 @@ def _entry(entry: dict[str, object], source: str, place: str) -> tuple[Layer, in
         raise ConfigError(source, f"{place}, keeps", f"is {keeps!r}", remedy)
     sizes = {name: value for name, value in entry.items() if name not in ("keeps", "count")}
     if "head_dim" in sizes:
-        dim = sizes.pop("head_dim")
-        sizes = {"k_dim": dim, "v_dim": dim} | sizes
+        if twice := {"k_dim", "v_dim"} & set(sizes):
+            problem = f"stands beside {min(twice)}; state head_dim, or k_dim and v_dim"
+            raise ConfigError(source, f"{place}, head_dim", problem)
+        dim = _size("head_dim", sizes.pop("head_dim"), source, place)
+        sizes |= {"k_dim": dim, "v_dim": dim}
     parts, used = [], set()
     for name in names:
         fields = dataclasses.fields(KINDS[name])  # type: ignore[arg-type]
@@ -126,6 +137,8 @@ def _sizes(
         for field in fields
         if field.default is dataclasses.MISSING and field.name not in sizes
     ]
+    if missing[-2:] == ["k_dim", "v_dim"]:
+        missing[-2:] = ["head_dim"]
     if missing:
         raise ConfigError(source, f"{place}, {missing[0]}", "is missing")
     return {

@@ -1,7 +1,7 @@
 """The fields of a config that rules read, under transformers' standard names.
 
-``defaults.json`` holds the class defaults of these and of no other, and a published config that
-differs in one of them may have another cache.
+``defaults.json`` holds the class defaults of these and of no other. A published config that differs
+in one of ``FIELDS`` may have another cache; ``LENGTHS`` only say how long a text may be.
 """
 
 ATTENTION = (
@@ -145,5 +145,11 @@ ENCODER_DECODER = (
     "add_cross_attention",
     "max_source_positions",
     "cross_attention_layers",
+)
+LENGTHS = (  # the most tokens a model was made for; they decide no cache
+    "max_position_embeddings",
+    "max_target_positions",
+    "max_seq_len",
+    "seq_length",
 )
 FIELDS = ATTENTION + WHICH_LAYERS + HEADS + LATENTS + STATES + FAMILIES + ENCODER_DECODER

@@ -22,10 +22,10 @@ def dtype_name(text: str) -> str:
     Raises:
         ValueError: not a dtype whose elements take a whole number of bytes.
 
-    >>> dtype_name("fp8"), dtype_name("float16")
+    >>> dtype_name("fp8"), dtype_name("Float16")
     ('fp8_e4m3', 'float16')
     """
-    name = DTYPE_SHORT.get(text, text)
+    name = DTYPE_SHORT.get(text.lower(), text.lower())
     if name not in DTYPE_BYTES:
         known = ", ".join([*DTYPE_BYTES, *DTYPE_SHORT])
         raise ValueError(f"unknown cache dtype {text!r}; choose one of {known}")

@@ -17,14 +17,17 @@ from functools import cache, cached_property
 
 from kvdocs.facts.claims import Claim, Gpu, load_claims
 from kvdocs.facts.models import Model
+from kvdocs.formula.config import EffectiveConfig
 from kvdocs.literal import Literal
 from kvdocs.serving.vllm import Options, Plan, Pool, plan
+from kvdocs.serving.vllm_dtypes import cards
 from kvdocs.serving.vllm_layers import RankState
 from kvdocs.serving.vllm_states import rank_state
 
-UTILIZATION = Fraction(92, 100)  # vLLM 0.33.0, config/cache.py:215
 LONGEST = 2**30  # tokens; beyond any real context
-LARGE_CARD = 70 * 2**30  # from here on vLLM's defaults are larger (engine/arg_utils.py:2973)
+MIB = 2**20
+LARGE_CARD = 70 * 2**30  # from here on vLLM's defaults are larger (engine/arg_utils.py:2984)
+LARGEST_CARD = 160 * 2**30  # and from here on they are larger still (…arg_utils.py:2973)
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,13 @@ class Term:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked. Sizes in bytes, on each rank where there are several.
+    """What is asked. Sizes in bytes; ``weights`` are those of the whole model, all others are of
+    one rank.
 
     ``memory`` is the card's as its driver reports it; ``tokens`` the length of each sequence,
     None to ask for the longest; ``users`` the sequences at once, None to ask how many.
+    ``kv_dtype_from`` is the config's field that named the dtype. ``utilization`` and
+    ``max_num_batched_tokens`` are vLLM's own where they are None.
     """
 
     model: Model
@@ -53,14 +59,41 @@ class Request:
     tokens: int | None = None
     users: int | None = None
     kv_dtype: str = "auto"
+    kv_dtype_from: str | None = None
     weights: int | None = None
     weights_source: str = "stated"
     tp: int = 1
     pp: int = 1
-    utilization: Fraction = UTILIZATION
+    utilization: Fraction | None = None
     overhead: int | None = None
     available: int | None = None
-    max_num_batched_tokens: int = 2048
+    max_num_batched_tokens: int | None = None
+
+    @property
+    def share(self) -> Fraction:
+        """The share of the card that the engine may use."""
+        if self.utilization is not None:
+            return self.utilization
+        return Fraction(str(_claims()["vllm.gpu_memory_utilization.default"].value))
+
+    @property
+    def batched_tokens(self) -> int:
+        """The most tokens of one step: as stated, else vLLM's default for the card, else the one
+        for small cards (engine/arg_utils.py:2973-3004)."""
+        if self.max_num_batched_tokens is not None:
+            return self.max_num_batched_tokens
+        size = "small"
+        if self.gpu and self.gpu.memory_mib * MIB >= LARGEST_CARD:
+            size = "largest"
+        elif self.gpu and self.large_card:
+            size = "large"
+        return int(_claims()[f"vllm.max_num_batched_tokens.default_{size}"].value)
+
+    @property
+    def large_card(self) -> bool:
+        """Whether vLLM's defaults are those of a large card; an A100 counts as a small one."""
+        a100 = self.gpu is not None and self.gpu.key.startswith("a100")
+        return self.memory >= LARGE_CARD and not a100
 
     @cached_property
     def pool(self) -> Pool:
@@ -78,7 +111,7 @@ class Request:
             kv_cache_dtype=self.kv_dtype,
             tensor_parallel_size=self.tp,
             pipeline_parallel_size=self.pp,
-            max_num_batched_tokens=self.max_num_batched_tokens,
+            max_num_batched_tokens=self.batched_tokens,
             state=self.state,
         )
 
@@ -131,7 +164,8 @@ def fit(request: Request) -> Answer:
     sure, best = total(terms), sum(term.sign * term.best for term in terms)
     tokens = request.tokens
     if tokens is None:
-        tokens = request.pool.longest(max(0, sure), request.users or 1, _limit(request))
+        limit = request.model.longest_text or LONGEST
+        tokens = request.pool.longest(max(0, sure), request.users or 1, limit)
     layout, options = request.model.layout, request.options(max(1, tokens))
     plans = [plan(layout, options, max(0, available)) for available in (sure, best)]
     return Answer(request, terms, tokens, *plans)
@@ -149,7 +183,7 @@ def budget(request: Request) -> tuple[Term, ...]:
         return (Term("available for the cache", 1, request.available, request.available, source),)
     memory = request.memory
     kept = _range("nvidia.kept_by_driver")
-    unused = [(memory - size) - _share(memory - size, request.utilization) for size in kept]
+    unused = [(memory - size) - _share(memory - size, request.share) for size in kept]
     known = request.gpu.memory_source if request.gpu else "stated"
     return (
         Term("memory as the driver reports it", 1, memory, memory, known),
@@ -159,7 +193,7 @@ def budget(request: Request) -> tuple[Term, ...]:
             -1,
             unused[1],
             unused[0],
-            f"--gpu-memory-utilization {float(request.utilization):g}",
+            f"--gpu-memory-utilization {float(request.share):g}",
         ),
         _weights(request),
         _other(request),
@@ -179,40 +213,47 @@ def _other(request: Request) -> Term:
     name = "working memory: activations, CUDA graphs, libraries"
     if request.overhead is not None:
         return Term(name, -1, request.overhead, request.overhead, "stated")
-    a100 = request.gpu is not None and request.gpu.key.startswith("a100")
-    size = "large_card" if request.memory >= LARGE_CARD and not a100 else "small_card"
+    size = "large_card" if request.large_card else "small_card"
     key = f"vllm.other_memory.{size}"
     least, most = _range(key)
     return Term(name, -1, most, least, _cite(key))
 
 
 def _check(request: Request) -> None:
-    if not 0 < request.utilization <= 1:
-        share = float(request.utilization)
+    if not 0 < request.share <= 1:
+        share = float(request.share)
         raise ValueError(f"--utilization is {share:g}; it is a share above 0 and at most 1")
-    for name in ("memory", "weights", "overhead", "available"):
+    if request.available is None and request.memory < 1:
+        raise ValueError(f"--vram is {request.memory:,} bytes, which is no card")
+    for name in ("weights", "overhead", "available"):
         size = getattr(request, name)
-        if size is not None and size < (1 if name in ("memory", "weights") else 0):
+        if size is not None and size < (1 if name == "weights" else 0):
             raise ValueError(f"--{name} is {size:,} bytes, which is no size")
-    for name in ("tokens", "users", "tp", "pp"):
+    for name in ("tokens", "users", "tp", "pp", "max_num_batched_tokens"):
         count = getattr(request, name)
         if count is not None and count < 1:
-            raise ValueError(f"--{name} is {count}; it must be 1 or more")
-    gpu = request.gpu
-    if gpu and not gpu.fp8_storage and request.kv_dtype.startswith("fp8"):
+            raise ValueError(f"--{name.replace('_', '-')} is {count}; it must be 1 or more")
+    gpu, takes = request.gpu, cards(request.kv_dtype)
+    if gpu and not takes.take(gpu.compute_capability):
         raise ValueError(
             f"vLLM 0.33.0 refuses a cache in {request.kv_dtype} on a {gpu.name}: its compute "
-            f"capability is {gpu.compute_capability}, and FP8 storage needs 8.0. Use a 16-bit cache"
+            f"capability is {gpu.compute_capability}, and this format needs {takes} "
+            f"({takes.source}). Use a cache in float16"
         )
     assert request.pool  # made here, so that what vLLM refuses is refused first
+    heads = attention_heads(request.model)
+    if heads and heads % request.tp:
+        raise ValueError(
+            f"vLLM 0.33.0 refuses {request.tp} tensor-parallel ranks for {request.model.id}: "
+            f"{heads} attention heads cannot be divided by {request.tp} (config/model.py:1557). "
+            f"Choose a --tp that divides {heads}"
+        )
 
 
-def _limit(request: Request) -> int:
-    """The longest context the model was made for, where its config says so."""
-    config = request.model.config
-    inner = config.get("text_config")
-    found = (inner if isinstance(inner, dict) else config).get("max_position_embeddings")
-    return found if isinstance(found, int) and found > 0 else LONGEST
+def attention_heads(model: Model) -> int | None:
+    """How many heads the queries have, where the config or its class says so."""
+    found = EffectiveConfig.of(model.config, model.id).get("num_attention_heads")
+    return found if type(found) is int and found > 0 else None
 
 
 def _share(size: int, share: Fraction) -> int:

@@ -10,24 +10,22 @@ from kvdocs.serving.reasons import Reason
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison. ``low`` to ``high`` prints like what was printed; ``formula`` is ours.
+    """One comparison: ``printed`` as the log has it, ``formula`` as it would be by ours.
 
+    ``low`` to ``high`` is what would print alike; it only decides whether the two agree.
     ``reasons`` hold together; each of ``instead`` would explain the number as well alone.
     """
 
     key: str
     title: str
     line: int = field(compare=False)
+    printed: Fraction
     low: Fraction
     high: Fraction
     formula: Fraction
     unit: str
     reasons: tuple[Reason, ...] = ()
     instead: tuple[Reason, ...] = ()
-
-    @property
-    def printed(self) -> Fraction:
-        return (self.low + self.high) / 2
 
     @property
     def agrees(self) -> bool:

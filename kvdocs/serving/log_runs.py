@@ -1,6 +1,6 @@
 """The readings of a log start-up by start-up, and the numbers of one start-up by name.
 
-In: a ``Log``. Out: runs, each the readings between one start of the engine and the next.
+In: an ``EngineLog``. Out: runs, each the readings between one start of the engine and the next.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from kvdocs.serving.log_phrase import Printed
-from kvdocs.serving.logs import Log, Reading
+from kvdocs.serving.logs import EngineLog, Reading
 
 _TOKENS = ("tokens", "thousand tokens", "blocks", "cells", "cells of one layer")
 COUNTS = (*_TOKENS, "layers", "sequences", "states", "requests")
 MOST = 10**15  # beyond any real count
 
 
-def runs(log: Log) -> Iterator[list[Reading]]:
+def runs(log: EngineLog) -> Iterator[list[Reading]]:
     """The readings of each start-up: a memory line after a pool size begins the next."""
     run: list[Reading] = []
     for reading in filter(_sound, log.readings):

@@ -94,9 +94,14 @@ class Settings:
 
     @property
     def kv_dtype(self) -> str | None:
-        """The cache dtype; ``auto`` is the model's own where the log states it."""
+        """The cache dtype; None for ``auto``, which leaves it to the checkpoint."""
         named = self.found.get("kv_dtype", "auto").lower()
-        return named if named != "auto" else self.found.get("dtype")
+        return None if named == "auto" else named
+
+    @property
+    def dtype(self) -> str | None:
+        """The model's own dtype, which the cache has where nothing else names one."""
+        return self.found.get("dtype")
 
     @property
     def model(self) -> str | None:

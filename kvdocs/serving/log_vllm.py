@@ -1,4 +1,4 @@
-"""What vLLM prints about its cache, in its old wordings and its new ones.
+"""What vLLM prints about its cache, in its old wordings and its new ones; metrics apart.
 
 Data only. Files are those of the vLLM 0.33.0 wheel. V0 is the first engine, whose wordings were
 read in public threads.
@@ -239,53 +239,5 @@ PHRASES = (
         "native FP8 (fp8e4nv) requires SM89+",
         "This GPU cannot hold an fp8 cache in vLLM: it is older than an A100.",
         change="Leave --kv-cache-dtype at auto on this card",
-    ),
-    Phrase(
-        "vllm.usage",
-        "vLLM",
-        "V1, v1/metrics/loggers.py:314",
-        "KV cache usage: ",
-        "KV cache usage: {usage}%",
-        "Share of blocks held by running requests; the highest of the log is shown. Cached blocks "
-        "that nobody uses count as free.",
-        {"usage": Quantity("%", ALL)},
-        highest=True,
-    ),
-    Phrase(
-        "vllm.usage_metric",
-        "vLLM",
-        "V1, v1/metrics/loggers.py:620; gpu_cache_usage_perc in earlier releases",
-        "cache_usage_perc",
-        "vllm:kv_cache_usage_perc {fraction}",
-        "Share of blocks held by running requests, from 0 to 1.",
-        {"fraction": Quantity("of 1", ALL)},
-        also=(r"vllm:(?:kv|gpu)_cache_usage_perc(?:\{[^}\n]{0,999}\})? <fraction>",),
-        highest=True,
-    ),
-    Phrase(
-        "vllm.preemptions",
-        "vLLM",
-        "V1, v1/metrics/loggers.py:738",
-        "vllm:num_preemptions_total",
-        "vllm:num_preemptions_total {preemptions}",
-        "Requests that lost their blocks because the cache was full and were computed again.",
-        {"preemptions": Quantity("requests", ALL)},
-        "Above zero and rising: the cache is too small for the load. Lower --max-num-seqs, or make "
-        "the cache larger",
-        also=(
-            r"vllm:num_preemptions(?:_total)?(?:\{[^}\n]{0,999}\})? <preemptions>",
-            r"Preemptions: <preemptions>",
-        ),
-        highest=True,
-    ),
-    Phrase(
-        "vllm.config_metric",
-        "vLLM",
-        "V1, v1/metrics/loggers.py:1120",
-        "vllm:cache_config_info",
-        "vllm:cache_config_info num_gpu_blocks={blocks}",
-        "Blocks of the pool, as the metrics report them.",
-        {"blocks": BLOCKS},
-        also=(r'vllm:cache_config_info\{[^}\n]{0,1500}?num_gpu_blocks="<blocks>"',),
     ),
 )

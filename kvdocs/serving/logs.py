@@ -1,8 +1,8 @@
 """A log in, the numbers its engine printed about the cache out.
 
 In: the bytes of a start-up log, an error or a metrics scrape, of any size and with anything in it.
-Out: a ``Log``: the ``Reading``s in order, and the ``Settings`` that the log states. The log is read
-in pieces; what is kept is bounded; every regular expression is linear. Lines that no phrase is
+Out: an ``EngineLog``: the ``Reading``s in order, and the ``Settings`` that the log states. It is
+read in pieces; what is kept is bounded; every regular expression is linear. Lines that no phrase is
 found in are left alone, and nothing but the numbers of a known phrase is kept.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -18,20 +18,28 @@ from kvdocs.serving.log_llama_cpp import PHRASES as LLAMA_CPP
 from kvdocs.serving.log_others import ANY, OTHERS, SGLANG
 from kvdocs.serving.log_phrase import Phrase, Printed
 from kvdocs.serving.log_settings import Settings
-from kvdocs.serving.log_vllm import PHRASES as VLLM
+from kvdocs.serving.log_vllm import PHRASES as START_UP
+from kvdocs.serving.log_vllm_metrics import METRICS
 
+VLLM = (*START_UP, *METRICS)
 PHRASES: tuple[Phrase, ...] = (*VLLM, *SGLANG, *LLAMA_CPP, *OTHERS, *ANY)
 
 PIECE = 1 << 20  # bytes read at a time
 LONGEST_LINE = 1 << 16  # bytes; a longer line is cut into such pieces
+LONGEST_KNOWN = 1 << 10  # bytes; such lines are remembered, so as not to be read again,
+MOST_KNOWN = 4096  # and so many of them
 MOST_READINGS = 200  # different ones kept of one phrase; ranks print one each
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]|\^\[\[[0-9;]{0,16}m")
+_TIME = re.compile(rb"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?")
 _PLACES = {  # of each hint, the phrases it is of
     hint: [place for place, phrase in enumerate(PHRASES) if hint in phrase.hints]
     for hint in dict.fromkeys(hint for phrase in PHRASES for hint in phrase.hints)
 }
 _HINTS = tuple(sorted({hint.encode() for hint in _PLACES} | set(Settings.HINTS)))
+
+
+Found = tuple[Phrase, Mapping[str, str]]  # a phrase and its numbers as printed
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ class Reading:
 
 
 @dataclass
-class Log:
+class EngineLog:
     """What was found. ``times`` counts how often each reading was printed."""
 
     readings: list[Reading] = field(default_factory=list)
@@ -72,7 +80,7 @@ class Log:
         return max(dict.fromkeys(names), key=names.count, default="")
 
 
-def scan(stream: BinaryIO) -> Log:
+def scan(stream: BinaryIO) -> EngineLog:
     """Everything recognised in a log.
 
     >>> import io
@@ -80,12 +88,13 @@ def scan(stream: BinaryIO) -> Log:
     >>> log.readings[0].shown, log.engine
     ('Available KV cache memory: 6.51 GiB', 'vLLM')
     """
-    log = Log()
+    log = EngineLog()
     seen: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
-    for number, line in _lines(stream, log):
-        log.settings.read(line)
-        for reading in _of_line(line, number):
-            key = (reading.phrase.key, tuple(sorted(reading.values.items())))
+    known: dict[bytes, list[Found]] = {}
+    for number, line, hints in _lines(stream, log):
+        for phrase, values in _found(line, hints, known, log.settings):
+            reading = Reading(phrase, values, number)
+            key = (phrase.key, tuple(values.items()))
             if _starts_again(reading, log):
                 seen.clear()
             if key in seen:
@@ -97,46 +106,66 @@ def scan(stream: BinaryIO) -> Log:
     return log
 
 
-def _starts_again(reading: Reading, log: Log) -> bool:
+def _found(
+    line: bytes, hints: Iterable[str], known: dict[bytes, list[Found]], settings: Settings
+) -> list[Found]:
+    """What is in a line; a line that is ``known`` but for the time of day is not read again."""
+    key = _TIME.sub(b"", line)
+    if key not in known:
+        text = _ESCAPES.sub("", line.decode("utf-8", "replace"))
+        settings.read(text)
+        found = list(_of_line(text, hints))
+        if len(key) > LONGEST_KNOWN:
+            return found
+        if len(known) == MOST_KNOWN:
+            known.clear()
+        known[key] = found
+    return known[key]
+
+
+def _starts_again(reading: Reading, log: EngineLog) -> bool:
     """Whether the memory is printed again after other phrases: by the next start, or rank."""
     if "memory" not in reading or "tokens" in reading or "layers" in reading or not log.readings:
         return False
     return log.readings[-1].phrase is not reading.phrase
 
 
-def _of_line(line: str, number: int) -> Iterator[Reading]:
-    """The readings of a line; one phrase's words are not read again as another's."""
+def _of_line(line: str, hints: Iterable[str]) -> Iterator[Found]:
+    """The phrases of a line; the words of one are not read again as another's."""
     found: list[tuple[int, int]] = []
-    hinted = {place for hint, places in _PLACES.items() if hint in line for place in places}
+    hinted = {place for hint in hints if hint in line for place in _PLACES.get(hint, ())}
     for phrase in (PHRASES[place] for place in sorted(hinted)):
         for pattern in phrase.patterns:
             matches = [m for m in pattern.finditer(line) if not _overlaps(m.span(), found)]
             for match in matches:
                 values = {name: text for name, text in match.groupdict().items() if text}
                 found.append(match.span())
-                yield Reading(phrase, values, number)
+                yield phrase, values
 
 
 def _overlaps(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
     return any(span[0] < end and start < span[1] for start, end in others)
 
 
-def _beaten(reading: Reading, log: Log) -> bool:
+def _beaten(reading: Reading, log: EngineLog) -> bool:
     """Whether it need not be kept: of some phrases only the highest reading counts."""
     same = [i for i, one in enumerate(log.readings) if one.phrase is reading.phrase]
     if not reading.phrase.highest:
         log.left_out += len(same) >= MOST_READINGS
         return len(same) >= MOST_READINGS
-    name = next(iter(reading.phrase.numbers))
     for index in same:
-        if reading.printed(name).value > log.readings[index].printed(name).value:
+        if _first_number(reading) > _first_number(log.readings[index]):
             log.readings[index] = reading
         return True
     return False
 
 
-def _lines(stream: BinaryIO, log: Log) -> Iterator[tuple[int, str]]:
-    """The lines with a known piece of text in them, decoded, with their numbers."""
+def _first_number(reading: Reading) -> float:
+    return float(reading.values[next(iter(reading.phrase.numbers))].replace(",", ""))
+
+
+def _lines(stream: BinaryIO, log: EngineLog) -> Iterator[tuple[int, bytes, Iterable[str]]]:
+    """The lines with a known piece of text in them: number, line, pieces that it may contain."""
     rest = b""
     for piece in _pieces(stream):
         block = rest + piece
@@ -149,14 +178,14 @@ def _lines(stream: BinaryIO, log: Log) -> Iterator[tuple[int, str]]:
     log.lines += bool(rest)
 
 
-def _hinted(block: bytes, log: Log) -> Iterator[tuple[int, str]]:
+def _hinted(block: bytes, log: EngineLog) -> Iterator[tuple[int, bytes, Iterable[str]]]:
     hints = [hint for hint in _HINTS if hint in block]
     if hints:
+        texts = [hint.decode() for hint in hints]
         for number, line in enumerate(block.split(b"\n"), log.lines + 1):
             if any(hint in line for hint in hints):
                 for start in range(0, len(line), LONGEST_LINE):
-                    text = line[start : start + LONGEST_LINE].decode("utf-8", "replace")
-                    yield number, _ESCAPES.sub("", text)
+                    yield number, line[start : start + LONGEST_LINE], texts
     log.lines += block.count(b"\n")
 
 

@@ -46,15 +46,26 @@ def planned(
                     max_num_batched_tokens=batch,
                     state=state,
                 )
-                low = plan(subject.layout, chosen, math.ceil(memory.low)).pool_tokens
-                high = plan(subject.layout, chosen, math.floor(memory.high)).pool_tokens
+                ends = math.ceil(memory.low), round(memory.value), math.floor(memory.high)
+                low, formula, high = (
+                    plan(subject.layout, chosen, size).pool_tokens for size in ends
+                )
             except ValueError:  # a dtype or a layer that vLLM 0.33.0 holds in another way
                 return None
             if low <= tokens <= high:
                 title = f"tokens as vLLM 0.33.0 plans them, {batch:,} tokens a step"
-                middle, slack = Fraction(low + high, 2), Fraction(high - low, 2)
-                ends = (tokens - slack, tokens + slack)
-                return Check("plan", title, line, *ends, middle, "tokens", (SHARED_PAGES,))
+                # Alike is what other memory of the same print gives, as far above and below.
+                alike = tokens + formula - high, tokens + formula - low
+                return Check(
+                    "plan",
+                    title,
+                    line,
+                    tokens,
+                    *alike,
+                    Fraction(formula),
+                    "tokens",
+                    (SHARED_PAGES,),
+                )
     return None
 
 

@@ -8,11 +8,11 @@ marked ``inferred``: then it only says in which direction and how far the number
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 
-from kvdocs.serving.subject import BITS, Subject, expanded, latents
+from kvdocs.serving.subject import BITS, SCALED, Subject, expanded, latents
 
 Factors = Callable[[Subject], Iterable[Fraction | int]]
 ENGINE = "engine"
@@ -51,7 +51,7 @@ def _copies(s: Subject) -> Iterable[Fraction]:
 
 
 def _every_layer(s: Subject) -> Iterable[Fraction]:
-    kept = len(s.keeping)
+    kept = sum(map(bool, s.elements))
     every = max(len(s.layout.layers), s.fields.get("num_hidden_layers", 0))
     return [Fraction(every, kept)] if 0 < kept < every else ()
 
@@ -69,7 +69,7 @@ def _heads_ignored(s: Subject) -> Iterable[Fraction]:
 
 def _one_count(s: Subject) -> Iterable[Fraction]:
     """All layers taken to be like the largest, or like the first."""
-    sizes = [layer.elements_per_token for layer in s.layout.layers]
+    sizes = s.elements
     if not sum(sizes):
         return ()
     same = {Fraction(len(sizes) * size, sum(sizes)) for size in (max(sizes), sizes[0])}
@@ -78,11 +78,28 @@ def _one_count(s: Subject) -> Iterable[Fraction]:
 
 def _bits(s: Subject) -> Iterable[Fraction]:
     """A width in bits (8, 16) used where a width in bytes belongs."""
-    return [Fraction(width) / (BITS[s.dtype] / 8) for width in (4, 8, 16)]
+    width = BITS.get(s.dtype)
+    return [Fraction(count) / (width / 8) for count in (4, 8, 16)] if width else ()
 
 
 def _dtype(s: Subject) -> Iterable[Fraction]:
-    return {width / BITS[s.dtype] for width in BITS.values()} - {Fraction(1)}
+    return _in_formats(s, BITS) - {Fraction(1)}
+
+
+def _scales(s: Subject) -> Iterable[Fraction]:
+    """Where the dtype is known, only formats of the same name: fp8 may be fp8_ds_mla."""
+    names = [name for name in SCALED if not s.dtype_known or name.startswith(s.dtype[:3])]
+    return _in_formats(s, names) - {Fraction(1)}
+
+
+def _in_formats(s: Subject, names: Iterable[str]) -> set[Fraction]:
+    factors, now = set(), s.rate()
+    for name in names if now else ():
+        try:
+            factors.add(replace(s, dtype=name).rate() / now)
+        except ValueError:  # a format for heads only, or for latents only
+            continue
+    return factors
 
 
 def _latent_expanded(s: Subject) -> Iterable[Fraction]:
@@ -100,7 +117,7 @@ def _latent_missed(s: Subject) -> Iterable[Fraction]:
 
 
 def _draft_layer(s: Subject) -> Iterable[Fraction]:
-    kept = len(s.keeping)
+    kept = sum(map(bool, s.elements))
     return [Fraction(kept + 1, kept)] if kept else ()
 
 
@@ -113,6 +130,16 @@ REASONS = (
         "four, because every few elements carry a scale.",
         "Pass the format with --kv-dtype, or set it in the engine",
         _dtype,
+    ),
+    Reason(
+        "scales_beside",
+        "Scales lie beside the numbers",
+        "The printed number fits one of vLLM's formats that keep a scale beside each token's "
+        "numbers, so that an 8-bit cache takes more than half of sixteen bits. For sparse "
+        "attention vLLM itself chooses such a format, fp8_ds_mla, when --kv-cache-dtype is fp8.",
+        "Pass the format's full name with --kv-dtype, as fp8_ds_mla or fp8_per_token_head",
+        _scales,
+        (ENGINE,),
     ),
     Reason(
         "per_rank_or_total",
@@ -243,6 +270,9 @@ def explain(
         for reason, factors in known
         if any(low <= formula * factor <= high for factor in factors)
     ]
+    if subject.pp > 1:  # what the log states comes before what it may be
+        fits.sort(key=lambda reason: reason.key not in ("pipeline_stage", "per_rank_or_total"))
+        fits.sort(key=lambda reason: reason.key != "pipeline_stage")
     if fits or of != CLAIM:
         return tuple(fits[:1]), tuple(fits[1:])
     for (one, ones), (two, twos) in combinations(known, 2):

@@ -1,8 +1,8 @@
 """The numbers of a log held against one another and against the formula.
 
-In: a ``Log`` and, where the model is known, its ``Subject``. Out: ``Check``s: what was printed,
-what the formula gives, their ratio, and the named reasons. A number agrees if the formula's value
-would be printed alike, that is to the last digit that was written.
+In: an ``EngineLog`` and, where the model is known, its ``Subject``. Out: ``Check``s: what was
+printed, what the formula gives, their ratio, and the named reasons. A number agrees if the
+formula's value would be printed alike, that is to the last digit that was written.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from kvdocs.serving import remarks
 from kvdocs.serving.check import Check
 from kvdocs.serving.log_phrase import Printed
 from kvdocs.serving.log_runs import every, longest_request, lowest, pool_tokens, runs
-from kvdocs.serving.logs import Log, Reading
+from kvdocs.serving.logs import EngineLog, Reading
 from kvdocs.serving.planned import planned
 from kvdocs.serving.reasons import CLAIM, ENGINE, Reason
 from kvdocs.serving.subject import Subject, state_bytes
+from kvdocs.serving.vllm_layers import Options
 
-BLOCK = 16  # tokens, where the log does not say otherwise
 ROOMY = 20  # a pool that holds more such requests than this was not made for one
 MOST_LOST = Fraction(3, 2)  # a rank with more than this beyond another's is not "a bit more free"
 
 
-def reconcile(log: Log, subject: Subject | None) -> list[Check]:
+def reconcile(log: EngineLog, subject: Subject | None) -> list[Check]:
     """Every comparison that the log's numbers allow, in the order of the log."""
-    block = log.settings.block_size or BLOCK
+    block = log.settings.block_size or Options.block_size
     found: list[Check] = []
     for run in runs(log):
         found += _identities(run, block, subject)
@@ -52,14 +52,13 @@ def _identities(run: list[Reading], block: int, subject: Subject | None) -> Iter
         if counted and reading.phrase.key == "vllm.blocks":
             value, line = counted[0].value, counted[1].line
             title = f"tokens = blocks × {block}"
-            yield Check("blocks", title, line, value, value, blocks.value * block, "tokens")
+            yield Check("blocks", title, line, value, value, value, blocks.value * block, "tokens")
     for printed, reading in every(run, "concurrency"):
         length = reading.printed("length").value
         if tokens and length:
             title = "concurrency = tokens ÷ tokens per request"
-            low, high = printed.low, printed.high
             formula = tokens[0] / length
-            check = Check("concurrency", title, reading.line, low, high, formula, "×")
+            check = _as_printed("concurrency", title, reading, printed, formula, "×")
             mixed = not check.agrees and (subject is None or not subject.uniform)
             yield _with(check, (remarks.PERHAPS_SHARED,) if mixed else ())
     parts = [lowest(run, name) for name in ("total", "share", "weights", "other", "activation")]
@@ -70,10 +69,11 @@ def _identities(run: list[Reading], block: int, subject: Subject | None) -> Iter
         slack = (total.high - total.low) / 2 + sum((p.high - p.low) / 2 for p in spent)
         title = "cache = total × utilization − weights − other − activations"
         low, high = memory[0].low - slack, memory[0].high + slack
-        yield Check("budget", title, memory[1].line, low, high, formula, "bytes")
+        value, line = memory[0].value, memory[1].line
+        yield Check("budget", title, line, value, low, high, formula, "bytes")
 
 
-def _pool(run: list[Reading], block: int, subject: Subject, log: Log) -> Iterator[Check]:
+def _pool(run: list[Reading], block: int, subject: Subject, log: EngineLog) -> Iterator[Check]:
     """Memory ÷ tokens against the bytes a token takes on one GPU."""
     tokens = pool_tokens(run, block)
     if not tokens or not tokens[0]:
@@ -84,16 +84,19 @@ def _pool(run: list[Reading], block: int, subject: Subject, log: Log) -> Iterato
         if found := planned(memory[0], tokens[0], line, length, batch, block, subject):
             yield found
             return
-    pairs = [("pool", "memory ÷ tokens", lowest(run, "memory"), subject.rate())]
-    pairs += [("keys", "memory of keys ÷ tokens", lowest(run, "k_size"), subject.keys())]
-    pairs += [("values", "memory of values ÷ tokens", lowest(run, "v_size"), subject.values())]
-    for key, title, memory, formula in pairs:
+    parts = (
+        ("pool", "memory ÷ tokens", "memory", subject.rate),
+        ("keys", "memory of keys ÷ tokens", "k_size", subject.keys),
+        ("values", "memory of values ÷ tokens", "v_size", subject.values),
+    )
+    for key, title, name, of_a_token in parts:
+        memory = lowest(run, name)
         if not memory or "cells" in memory[1]:
             continue
+        formula = of_a_token()
         # Whole blocks only: up to one is lost, and one may be held back by the engine.
-        low = memory[0].low / (tokens[0] + 2 * block)
-        high = memory[0].high / tokens[0]
-        check = _rate(key, title, tokens[1].line, low, high, formula, subject, ENGINE)
+        rates = _per_token(memory[0], tokens[0], 2 * block)
+        check = _rate(key, title, tokens[1].line, *rates, formula, subject, ENGINE)
         notes = _pool_notes(check, *memory, length, subject)
         yield _with(check, (*check.reasons, *notes))
 
@@ -108,7 +111,7 @@ def _pool_notes(
     if (
         length and subject.layout.bytes(length) * ROOMY < memory.value
     ) or reading.phrase.engine == "TensorRT-LLM":
-        yield remarks.RESERVED
+        yield remarks.reserved(reading.phrase.engine)
     if subject.tp > 1 and subject.over_all_ranks < subject.tp:
         heads = subject.layout.kv_heads
         yield remarks.WHOLE_LATENT if not heads else _named("head_copies")
@@ -120,15 +123,14 @@ def _request(run: list[Reading], block: int, subject: Subject) -> Iterator[Check
         length = -(-reading.printed("length").value // block) * block
         formula = subject.rate() * length
         title = f"needed for one request of {int(length):,} tokens"
-        check = Check("request", title, reading.line, needed.low, needed.high, formula, "bytes")
+        check = _as_printed("request", title, reading, needed, formula, "bytes")
         yield _explained(check, subject, ENGINE)
     longest, available = lowest(run, "longest"), lowest(run, "available")
     if longest and available and longest[0].value:
-        tokens = longest[0].value
-        low, high = available[0].low / (tokens + 2 * block), available[0].high / tokens
+        rates = _per_token(available[0], longest[0].value, 2 * block)
         title = "memory ÷ longest request that fits"
         line = longest[1].line
-        yield _rate("longest", title, line, low, high, subject.rate(), subject, ENGINE)
+        yield _rate("longest", title, line, *rates, subject.rate(), subject, ENGINE)
 
 
 def _cache(reading: Reading, run: list[Reading], subject: Subject) -> Iterator[Check]:
@@ -137,7 +139,7 @@ def _cache(reading: Reading, run: list[Reading], subject: Subject) -> Iterator[C
         states, size = reading.printed("states").value, reading.printed("state")
         if formula := states * state_bytes(subject):
             title = f"recurrent states of {int(states):,} sequences"
-            check = Check("states", title, reading.line, size.low, size.high, formula, "bytes")
+            check = _as_printed("states", title, reading, size, formula, "bytes")
             yield _with(check, (remarks.SHORT_CONVOLUTION,) if check.agrees else ())
         return
     if "memory" not in reading or reading.phrase.engine != "llama.cpp":
@@ -154,7 +156,7 @@ def _cache(reading: Reading, run: list[Reading], subject: Subject) -> Iterator[C
         held = replace(held, dtype=keys, dtype_known=True)
     formula = held.rate(keys, values) * cells
     title = f"cache for {int(cells):,} cells"
-    check = Check("cache", title, reading.line, memory.low, memory.high, formula, "bytes")
+    check = _as_printed("cache", title, reading, memory, formula, "bytes")
     check = _explained(check, held, ENGINE)
     notes = [remarks.GIB_CALLED_GB] if " MB" in reading.phrase.text else []
     slots = lowest(run, "length")
@@ -186,18 +188,18 @@ def _claim(reading: Reading, subject: Subject) -> Iterator[Check]:
     """A size that a person or a calculator states, per token, per block or for so many tokens."""
     line, whole = reading.line, subject.rate() * subject.over_all_ranks
     if "rate" in reading:
-        rate = reading.printed("rate")
-        yield _rate("claim", "bytes per token", line, rate.low, rate.high, whole, subject, CLAIM)
+        rates = _per_token(reading.printed("rate"), Fraction(1))
+        yield _rate("claim", "bytes per token", line, *rates, whole, subject, CLAIM)
     if "block_memory" in reading:
         memory, size = reading.printed("block_memory"), reading.printed("block_size").value
-        low, high = memory.low / size, memory.high / size
-        yield _rate("claim", "block ÷ its tokens", line, low, high, whole, subject, CLAIM)
+        rates = _per_token(memory, size)
+        yield _rate("claim", "block ÷ its tokens", line, *rates, whole, subject, CLAIM)
     if "claimed" in reading:
         memory, tokens = reading.printed("claimed"), int(reading.printed("count").value)
         times = reading.printed("times").value if "times" in reading else Fraction(1)
         formula = subject.layout.bytes(tokens) * times
         title = f"caches of {int(times):,} × {tokens:,} tokens"
-        check = Check("claim", title, line, memory.low, memory.high, formula, "bytes")
+        check = _as_printed("claim", title, reading, memory, formula, "bytes")
         full = whole * tokens * times
         if not check.agrees and memory.low <= full <= memory.high and subject.sliding:
             yield _with(check, (remarks.WINDOWS_FULL,))
@@ -215,7 +217,8 @@ def _said_twice(run: list[Reading]) -> Iterator[Check]:
             low = rate.low * formula / (memory.high / count.low)
             high = rate.high * formula / (memory.low / count.high)
             title = "bytes per token as stated, against memory ÷ tokens"
-            check = Check("rate", title, reading.line, low, high, formula, "bytes per token")
+            ends, unit = (rate.value, low, high), "bytes per token"
+            check = Check("rate", title, reading.line, *ends, formula, unit)
             yield _explained(check, Subject(CacheLayout(())), CLAIM)
 
 
@@ -231,7 +234,8 @@ def _between(found: list[list[Reading]], block: int, subject: Subject | None) ->
         if low <= 1 <= high:
             continue
         title = "second pool ÷ first, if the memory was the same"
-        check = Check("pools", title, second[1].line, low, high, Fraction(1), "×")
+        ends = second[0] / first[0], low, high
+        check = Check("pools", title, second[1].line, *ends, Fraction(1), "×")
         checks.append(_explained(check, subject, ENGINE))
     return checks
 
@@ -240,6 +244,7 @@ def _rate(
     key: str,
     title: str,
     line: int,
+    printed: Fraction,
     low: Fraction,
     high: Fraction,
     formula: Fraction,
@@ -247,7 +252,20 @@ def _rate(
     of: str,
 ) -> Check:
     unit = "bytes per token" + (" on one GPU" if subject.tp > 1 and of == ENGINE else "")
-    return _explained(Check(key, title, line, low, high, formula, unit), subject, of)
+    return _explained(Check(key, title, line, printed, low, high, formula, unit), subject, of)
+
+
+def _as_printed(
+    key: str, title: str, reading: Reading, one: Printed, formula: Fraction, unit: str
+) -> Check:
+    return Check(key, title, reading.line, one.value, one.low, one.high, formula, unit)
+
+
+def _per_token(
+    memory: Printed, tokens: Fraction, lost: int = 0
+) -> tuple[Fraction, Fraction, Fraction]:
+    """Memory ÷ tokens, and its ends: up to ``lost`` tokens more may have had room."""
+    return memory.value / tokens, memory.low / (tokens + lost), memory.high / tokens
 
 
 def _explained(check: Check, subject: Subject, of: str) -> Check:

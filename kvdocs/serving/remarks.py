@@ -57,9 +57,20 @@ RESERVED = Reason(
     "The pool is what is free, not what is needed",
     "The engine gives all the memory it may take to the cache, however few requests there are. It "
     "is not what one request needs.",
-    "To hold less, set the size by hand (vLLM: --kv-cache-memory-bytes)",
+    "To hold less, set the size by hand (vLLM: --kv-cache-memory-bytes; TensorRT-LLM: max_tokens)",
     lambda _: (),
 )
+_BY_HAND = {  # to hold less, in one engine's words
+    "vLLM": "To hold less, set the size by hand with --kv-cache-memory-bytes",
+    "TensorRT-LLM": "To hold less, set max_tokens in the KV cache config",
+}
+
+
+def reserved(engine: str) -> Reason:
+    """``RESERVED`` for one engine: another's flag is no help."""
+    return replace(RESERVED, change=_BY_HAND.get(engine, "To hold less, set the size by hand"))
+
+
 SLOTS = Reason(
     "slots",
     "The cells are shared by several sequences",

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from kvdocs.facts.claims import load_gpus
 from kvdocs.facts.models import Model
-from kvdocs.serving.capacity import Answer, Request, fit
+from kvdocs.formula.layers import plural
+from kvdocs.serving.capacity import MIB, Answer, Request, fit
 from kvdocs.units import binary
 
-MIB = 2**20
 WEIGHT_BITS = {"bfloat16": 16, "float16": 16, "fp8": 8, "int8": 8, "int4": 4}
 SHORT = {"bf16": "bfloat16", "fp16": "float16"}
 RANKS = (2, 4, 8)
@@ -68,7 +68,8 @@ def _fewer_tokens(answer: Answer) -> Iterator[Remedy]:
     shorter = fit(replace(request, tokens=None))
     if shorter.fits:
         tokens = min(shorter.tokens, request.tokens)
-        text = f"at most {tokens:,} tokens for each of {answer.users:,}"
+        each = f" for each of {answer.users:,}" if answer.users > 1 else ""
+        text = f"at most {plural(tokens, 'token')}{each}"
         yield Remedy(f"--tokens {tokens}", text, fit(replace(request, tokens=tokens)))
 
 
@@ -89,8 +90,7 @@ def _changed(request: Request) -> Iterator[Remedy]:
 
 
 def _fp8_cache(request: Request) -> Iterator[tuple[str, str, Request]]:
-    takes = request.gpu is None or request.gpu.fp8_storage
-    if takes and request.kv_dtype in ("auto", "bfloat16", "float16"):
+    if request.kv_dtype in ("auto", "bfloat16", "float16"):
         text = "a cache in FP8, half the size"
         if request.gpu is None:
             text += ", on a card of compute capability 8.0 or more"

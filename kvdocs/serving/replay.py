@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from kvdocs.facts import snapshot
 from kvdocs.facts.reports import Report
 from kvdocs.serving.check import Check
-from kvdocs.serving.logs import Log, scan
+from kvdocs.serving.logs import EngineLog, scan
 from kvdocs.serving.reconcile import reconcile
-from kvdocs.serving.subject import DEFAULT, Subject
+from kvdocs.serving.subject import Subject, cache_dtype
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Replay:
     """A report with what the code makes of it."""
 
     report: Report
-    log: Log
+    log: EngineLog
     subject: Subject | None
     checks: tuple[Check, ...]
 
@@ -33,10 +33,12 @@ def replay(report: Report) -> Replay:
         ConfigError: no rule for its model.
     """
     log = scan(io.BytesIO(report.text.encode()))
-    dtype = report.dtype or log.settings.kv_dtype
+    model = snapshot.load(report.snapshot) if report.snapshot else None
+    stated = report.dtype or log.settings.kv_dtype
+    dtype, known = cache_dtype(stated, model, log.settings.dtype)
     subject = None
-    if report.snapshot and (model := snapshot.load(report.snapshot)):
-        subject = Subject.of(model, report.tp, dtype or DEFAULT, bool(dtype))
+    if model:
+        subject = Subject.of(model, report.tp, dtype, known)
     elif report.layout:
-        subject = Subject(report.layout, "", report.tp, dtype or DEFAULT, report.fields)
+        subject = Subject(report.layout, "", report.tp, dtype, report.fields)
     return Replay(report, log, subject, tuple(reconcile(log, subject)))

@@ -13,6 +13,8 @@ from kvdocs.formula import CacheLayout
 from kvdocs.serving.vllm import Options, Pool
 from kvdocs.serving.vllm_layers import ceil_div
 
+MOST_BLOCKS = 2_000_000  # 1.7 TiB for Qwen2.5-7B; more would take minutes to reckon with
+
 Blocks = Callable[[int], int]  # tokens of one sequence -> blocks
 
 
@@ -77,7 +79,16 @@ class Space:
 
 
 def _usable(blocks: int) -> int:
-    """The blocks of a pool without the one that vLLM holds back (v1/core/block_pool.py:191)."""
+    """The blocks of a pool without the one that vLLM holds back (v1/core/block_pool.py:191).
+
+    Raises:
+        ValueError: none is left, or more than ``MOST_BLOCKS``.
+    """
+    if blocks > MOST_BLOCKS:
+        raise ValueError(
+            f"the pool has {blocks:,} blocks, more than {MOST_BLOCKS:,}, which take too long to "
+            "reckon with. Give a smaller one"
+        )
     if blocks < 2:
         raise ValueError("the pool has no block for a request. Give a larger one")
     return blocks - 1

@@ -13,19 +13,56 @@ from functools import cached_property
 from kvdocs.facts.models import Model
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import State
+from kvdocs.formula.kv_dtype import named_kv_dtype
 from kvdocs.formula.layers import FullAttention, Latent, Layer
 from kvdocs.formula.layout import CacheLayout
+from kvdocs.formula.several import IndexKeys
 from kvdocs.serving import llama_cpp
+from kvdocs.serving.vllm_dtypes import KV_DTYPES, head_bytes, latent_bytes
+from kvdocs.serving.vllm_layers import index_bytes, share_of_heads
 
 # Bits an element takes, by the names that engines and dtypes go by. The quantised formats of
 # llama.cpp store a scale with every block of elements, so q8_0 takes 8.5 bits and not 8.
+# Formats of vLLM that keep scales beside the numbers have no such size: vllm_dtypes.py has theirs.
 BITS: dict[str, Fraction] = {
     **dict.fromkeys(("float32", "fp32"), Fraction(32)),
     **dict.fromkeys(("bfloat16", "float16", "fp16", "half"), Fraction(16)),
-    **dict.fromkeys(("fp8", "fp8_e4m3", "fp8_e5m2", "float8_e4m3fn", "float8_e5m2"), Fraction(8)),
+    **dict.fromkeys(("fp8", "fp8_e4m3", "fp8_e5m2", "fp8_inc"), Fraction(8)),
+    **dict.fromkeys(("float8_e4m3fn", "float8_e5m2"), Fraction(8)),
     **{name: Fraction(8 * size, block) for name, (block, size) in llama_cpp.TYPES.items()},
 }
+SCALED = tuple(name for name in KV_DTYPES if name not in BITS and name != "auto")
 DEFAULT = "bfloat16"
+
+
+def has_size(dtype: str) -> bool:
+    """Whether a token's size is known in this dtype."""
+    return dtype in BITS or dtype in SCALED
+
+
+def check_dtype(dtype: str) -> None:
+    """
+    Raises:
+        ValueError: a token's size is not known in this dtype.
+    """
+    if not has_size(dtype):
+        known = ", ".join((*BITS, *SCALED))
+        raise ValueError(f"unknown cache dtype {dtype!r}; choose one of {known}")
+
+
+def cache_dtype(stated: str | None, model: Model | None, own: str | None) -> tuple[str, bool]:
+    """The dtype of a cache, and whether it is beyond doubt: as the reader or the log states it,
+    else as the checkpoint names it, else the model's ``own``, where the log has that.
+
+    A checkpoint's word is not beyond doubt: engines of before 2026 did not all follow it.
+
+    Raises:
+        ConfigError: only the checkpoint names one, and it is unknown here.
+    """
+    if stated:
+        return stated, True
+    named = named_kv_dtype(model.config, model.id) if model else None
+    return (named[0], False) if named else (own or DEFAULT, bool(own))
 
 
 def bits(dtype: str) -> Fraction:
@@ -38,7 +75,7 @@ def bits(dtype: str) -> Fraction:
     (Fraction(17, 2), Fraction(8, 1))
     """
     if dtype not in BITS:
-        raise ValueError(f"unknown cache dtype {dtype!r}; choose one of {', '.join(BITS)}")
+        raise ValueError(f"a cache in {dtype!r} has no fixed size of an element")
     return BITS[dtype]
 
 
@@ -63,12 +100,9 @@ class Subject:
     def __post_init__(self) -> None:
         if self.tp < 1:
             raise ValueError(f"a model runs on 1 rank or more, not {self.tp}")
-        for heads in {x.kv_heads for x in self.layout.layers if isinstance(x, FullAttention)}:
-            if heads % self.tp and self.tp % heads:
-                raise ValueError(
-                    f"{heads} KV heads cannot be split over {self.tp} ranks: one number must "
-                    f"divide the other"
-                )
+        for part, _ in self.layout.groups():
+            if isinstance(part, FullAttention):
+                share_of_heads(part.kv_heads, self.tp)
 
     @classmethod
     def of(cls, model: Model, tp: int, dtype: str, known: bool, pp: int = 1) -> Subject:
@@ -84,32 +118,45 @@ class Subject:
         return cls(model.layout, model.id, tp, dtype, fields, known, model.config, pp)
 
     @cached_property
-    def layers(self) -> tuple[Layer, ...]:
-        """The layers as one rank holds them: its share of the KV heads, at least one."""
+    def parts(self) -> tuple[Layer, ...]:
+        """What the layers keep, one by one: most keep one thing, some several."""
+        return tuple(part for layer in self.layout.layers for part in layer.parts)
+
+    @cached_property
+    def of_a_rank(self) -> tuple[Layer, ...]:
+        """The parts that keep tokens as one rank holds them: its share of the KV heads."""
         return tuple(
-            replace(layer, kv_heads=max(1, layer.kv_heads // self.tp))
-            if isinstance(layer, FullAttention)
-            else layer
-            for layer in self.layout.layers
+            replace(part, kv_heads=share_of_heads(part.kv_heads, self.tp))
+            if isinstance(part, FullAttention)
+            else part
+            for part in self.keeping
         )
 
     @property
     def keeping(self) -> list[Layer]:
-        """The layers that keep tokens."""
-        return [layer for layer in self.layout.layers if _grows(layer)]
+        """The parts that keep tokens."""
+        return [part for part in self.parts if _grows(part)]
+
+    @property
+    def elements(self) -> list[int]:
+        """Elements a token adds in each layer, over all ranks."""
+        return [
+            sum(part.elements_per_token for part in layer.parts if _grows(part))
+            for layer in self.layout.layers
+        ]
 
     @property
     def sliding(self) -> list[Layer]:
-        return [layer for layer in self.layout.layers if layer.window is not None]
+        return [part for part in self.parts if part.window is not None]
 
     @property
     def has_states(self) -> bool:
-        return any(layer.bytes(0, 2) for layer in self.layout.layers)
+        return any(part.bytes(0, 2) for part in self.parts)
 
     @property
     def plain(self) -> bool:
         """Whether its layers are of kinds that every engine holds as the formula does."""
-        return {layer.kind for layer in self.keeping} <= {"full", "window", "chunk", "latent"}
+        return {part.kind for part in self.keeping} <= {"full", "window", "chunk", "latent"}
 
     @property
     def uniform(self) -> bool:
@@ -117,16 +164,22 @@ class Subject:
         return not self.sliding and not self.has_states
 
     def rate(self, k_type: str = "", v_type: str = "") -> Fraction:
-        """Bytes a token adds on one rank while no window is full."""
+        """Bytes a token adds on one rank while no window is full; keys and values may differ.
+
+        Raises:
+            ValueError: no engine holds such a model in its dtype.
+        """
+        if self.dtype in SCALED and not k_type:
+            return Fraction(sum(_scaled(part, self.dtype) for part in self.of_a_rank))
         return self.keys(k_type) + self.values(v_type or k_type)
 
     def keys(self, dtype: str = "") -> Fraction:
         """The keys' part of ``rate``; a latent counts as keys."""
-        return _total(map(_key_elements, self.layers), dtype or self.dtype)
+        return _total(map(_key_elements, self.of_a_rank), dtype or self.dtype)
 
     def values(self, dtype: str = "") -> Fraction:
         """The values' part of ``rate``."""
-        return _total(map(_value_elements, self.layers), dtype or self.dtype)
+        return _total(map(_value_elements, self.of_a_rank), dtype or self.dtype)
 
     @property
     def over_all_ranks(self) -> Fraction:
@@ -139,23 +192,30 @@ def _total(elements: map[int], dtype: str) -> Fraction:
     return sum(elements) * bits(dtype) / 8
 
 
+def _scaled(part: Layer, dtype: str) -> int:
+    """Bytes of a token in one of vLLM's formats with scales."""
+    if isinstance(part, FullAttention):
+        return part.kv_heads * head_bytes(dtype, part.k_dim, part.v_dim)
+    if isinstance(part, Latent):
+        return latent_bytes(dtype, part.elements_per_token)
+    if isinstance(part, IndexKeys):
+        return index_bytes(part)
+    raise ValueError(f"how {dtype} holds a layer of kind {part.kind!r} is not known here")
+
+
 def _grows(layer: Layer) -> bool:
     """Whether a token adds to it; the K and V of an encoder's output do not grow."""
     return layer.bytes(1, 2) > layer.bytes(0, 2)
 
 
 def _key_elements(layer: Layer) -> int:
-    if not _grows(layer):
-        return 0
     if isinstance(layer, FullAttention):
         return layer.kv_heads * layer.k_dim
     return layer.elements_per_token
 
 
 def _value_elements(layer: Layer) -> int:
-    if isinstance(layer, FullAttention) and _grows(layer):
-        return layer.kv_heads * layer.v_dim
-    return 0
+    return layer.kv_heads * layer.v_dim if isinstance(layer, FullAttention) else 0
 
 
 def expanded(subject: Subject) -> list[tuple[int, int]]:
@@ -175,7 +235,7 @@ def expanded(subject: Subject) -> list[tuple[int, int]]:
 
 def state_bytes(subject: Subject) -> int:
     """Bytes of one sequence's recurrent states as llama.cpp holds them, 0 where that is unknown."""
-    states = [layer for layer in subject.layout.layers if isinstance(layer, State)]
+    states = [part for part in subject.parts if isinstance(part, State)]
     if not states or not subject.config:
         return 0
     try:
@@ -186,5 +246,5 @@ def state_bytes(subject: Subject) -> int:
 
 
 def latents(subject: Subject) -> list[Latent]:
-    """The layers with a latent."""
-    return [layer for layer in subject.layout.layers if isinstance(layer, Latent)]
+    """The latents its layers keep."""
+    return [part for part in subject.parts if isinstance(part, Latent)]

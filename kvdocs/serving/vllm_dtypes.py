@@ -75,6 +75,46 @@ def kv_dtype(name: str) -> KvDtype:
     return KV_DTYPES[name]
 
 
+@dataclass(frozen=True)
+class Cards:
+    """The NVIDIA cards on which vLLM takes a dtype, by compute capability: at ``least`` that one
+    and, where ``only`` is not empty, of one of these generations; none where only cards of another
+    ``maker`` take it. ``source`` is where it says so.
+    """
+
+    least: float = 0
+    only: tuple[int, ...] = ()
+    source: str = ""
+    maker: str = ""
+
+    def take(self, capability: str) -> bool:
+        """Whether a card of that compute capability is among them.
+
+        >>> Cards(8.0).take("7.5"), Cards(only=(10,)).take("10.0")
+        (False, True)
+        """
+        if self.maker:
+            return False
+        major = int(capability.partition(".")[0])
+        return float(capability) >= self.least and (not self.only or major in self.only)
+
+    def __str__(self) -> str:
+        if self.maker:
+            return f"a card by {self.maker}"
+        if self.only:
+            return " or ".join(f"{major}.x" for major in self.only)
+        return f"{self.least:.1f} or more"
+
+
+def cards(dtype: str) -> Cards:
+    """The cards that take a dtype; every card where nothing in vLLM 0.33.0 says otherwise.
+
+    >>> str(cards("fp8")), str(cards("nvfp4_4over6")), cards("auto").take("7.5")
+    ('8.0 or more', '10.x', True)
+    """
+    return CARDS.get(dtype, Cards())
+
+
 def _plain(element_bytes: int) -> HeadBytes:
     """v1/kv_cache_interface.py:637: (head_size + head_size_v) elements."""
     return lambda k, v: (k + v) * element_bytes
@@ -150,4 +190,23 @@ KV_DTYPES = {
         KvDtype("turboquant_3bit_nc", _turboquant(3, 3), None),
         KvDtype("ultraquant_4bit", _ultraquant, None),
     )
+}
+
+_FLASHINFER = Cards(8.0, source="v1/attention/backends/flashinfer.py:696")
+CARDS = {
+    "bfloat16": Cards(8.0, source="v1/attention/backends/triton_attn.py:533"),
+    "fp8": _FLASHINFER,
+    "fp8_e4m3": _FLASHINFER,
+    "fp8_e5m2": _FLASHINFER,
+    "fp8_inc": Cards(maker="Intel", source="config/cache.py:241"),
+    # Only Triton has a kernel for it, and Triton wants arithmetic in FP8.
+    "fp8_per_token_head": Cards(8.9, source="v1/attention/backends/triton_attn.py:520"),
+    "fp8_ds_mla": Cards(
+        only=(9, 10, 12),
+        source="v1/attention/backends/mla/flashmla_sparse.py:203, flashinfer_mla_sparse.py:192",
+    ),
+    "nvfp4_ds_mla": Cards(only=(10,), source="v1/attention/backends/mla/flashmla_sparse.py:154"),
+    "ultraquant_4bit": Cards(maker="AMD", source="platforms/rocm.py:567"),
+    "nvfp4": Cards(only=(8, 9, 10, 12), source="v1/attention/backends/flashinfer.py:114, 654"),
+    "nvfp4_4over6": Cards(only=(10,), source="v1/attention/backends/flashinfer.py:654"),
 }

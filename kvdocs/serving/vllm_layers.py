@@ -121,8 +121,8 @@ def pages_of(layout: CacheLayout, options: Options) -> list[tuple[int, Page]]:
     Raises:
         ValueError: vLLM refuses the combination, or this module does not know a layer.
     """
-    found, states = [], any(isinstance(layer, State) for layer in layout.layers)
-    if states:
+    found = []
+    if any(isinstance(part, State) for part, _ in layout.groups()):
         options = _room_for_a_state(layout, options)
     for number, layer in enumerate(layout.layers):
         for part in layer.parts:
@@ -160,9 +160,9 @@ def _attention_token(layout: CacheLayout, options: Options) -> int:
     Raises:
         ValueError: no layer has attention; vLLM then has a pool of states only.
     """
-    for layer in layout.layers:
-        if isinstance(layer, FullAttention):
-            return _token(layer, options)[1]
+    for part, _ in layout.groups():
+        if isinstance(part, FullAttention):
+            return _token(part, options)[1]
     raise ValueError("vLLM's pool for models without any attention is not known here")
 
 
@@ -187,10 +187,14 @@ def _page(layer: Layer, options: Options) -> Page:
         token = latent_bytes(options.kv_cache_dtype, elements)
         return Page("latent", (elements,), block, token * block)
     if isinstance(layer, IndexKeys):
-        # FP8 keys with a 32-bit scale, whatever the cache's dtype (models/deepseek_v2.py:731).
-        token = layer.index_dim + layer.index_dim // 128 * 4
+        token = index_bytes(layer)
         return Page("latent", (0, token), block, token * block)
     raise ValueError(f"how vLLM 0.33.0 holds a layer of kind {layer.kind!r} is not known here")
+
+
+def index_bytes(keys: IndexKeys) -> int:
+    """FP8 keys with a 32-bit scale, whatever the cache's dtype (models/deepseek_v2.py:731)."""
+    return keys.index_dim + keys.index_dim // 128 * 4
 
 
 def heads_per_rank(kv_heads: int, options: Options) -> int:
@@ -204,15 +208,25 @@ def heads_per_rank(kv_heads: int, options: Options) -> int:
     [4, 2, 1, 1]
     """
     ranks, dcp = options.tensor_parallel_size, options.decode_context_parallel_size
-    if kv_heads % ranks and ranks % kv_heads:
-        raise ValueError(
-            f"{kv_heads} KV heads cannot be shared by {ranks} ranks: choose a tensor-parallel size "
-            f"that divides {kv_heads} or that {kv_heads} divides"
-        )
+    heads = share_of_heads(kv_heads, ranks)
     if dcp > 1 and dcp > ranks // kv_heads:
         raise ValueError(
             f"decode context parallelism splits the copies of KV heads: {ranks} ranks hold "
             f"{max(1, ranks // kv_heads)} of each of {kv_heads} heads, not {dcp}"
+        )
+    return heads
+
+
+def share_of_heads(kv_heads: int, ranks: int) -> int:
+    """KV heads one of ``ranks`` ranks holds: its share, or one copy.
+
+    Raises:
+        ValueError: the ranks cannot share the heads evenly.
+    """
+    if kv_heads % ranks and ranks % kv_heads:
+        raise ValueError(
+            f"{kv_heads} KV heads cannot be shared by {ranks} ranks: choose a tensor-parallel size "
+            f"that divides {kv_heads} or that {kv_heads} divides"
         )
     return max(1, kv_heads // ranks)
 

@@ -59,7 +59,16 @@ def _nemotron(cfg: EffectiveConfig, ranks: int) -> int:
     return _mamba2(heads * head_dim, heads, cfg.required("n_groups"), sizes, width, ranks)
 
 
+def _falcon(cfg: EffectiveConfig, ranks: int) -> int:
+    """models/falcon_h1.py:538: a state beside the attention of every layer."""
+    inner = cfg.optional("mamba_d_ssm") or cfg.times("mamba_expand", "hidden_size")
+    heads, groups = cfg.required("mamba_n_heads"), cfg.required("mamba_n_groups")
+    sizes = (inner // heads, cfg.required("mamba_d_state"), cfg.required("mamba_d_conv"))
+    return _mamba2(inner, heads, groups, sizes, 2, ranks)
+
+
 MAMBA2: dict[str, Callable[[EffectiveConfig, int], int]] = {
+    "falcon_h1": _falcon,
     "granitemoehybrid": _granite,
     "nemotron_h": _nemotron,
 }

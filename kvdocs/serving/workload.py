@@ -62,6 +62,10 @@ class Workload:
         self.totals[request.prompt + output] += 1
         self.steps[request.prompt + output] += output
 
+    def longer_than(self, tokens: int) -> int:
+        """How many requests have more tokens in all."""
+        return sum(count for total, count in self.totals.items() if total > tokens)
+
     @property
     def requests(self) -> int:
         """How many requests were counted."""

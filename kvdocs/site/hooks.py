@@ -18,10 +18,12 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from kvdocs.facts.catalogue import SnapshotDiffers
 from kvdocs.formula.layers import plural
 from kvdocs.site import fences, notebooks, numbers, popover, tables
+from kvdocs.site.expressions import Scope
 from kvdocs.site.pages import pages
-from kvdocs.site.scope import forget, scope, site_catalogue
+from kvdocs.site.scope import forget, scope, scope_of, site_catalogue
 
 log = logging.getLogger("mkdocs.kvdocs")
 
@@ -31,6 +33,10 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     forget()
     try:
         scope()
+    except SnapshotDiffers as error:
+        moved = [p for path in _sources(config) for p in _problems(path, scope_of(error.models))]
+        lines = "\n".join(f"  {problem}" for problem in moved) or "  no number of a page"
+        raise PluginError(f"{error}\nWith it would change:\n{lines}") from error
     except ValueError as error:  # a fact that is missing or wrong: the message names the file
         raise PluginError(str(error)) from error
     for warning in site_catalogue().warnings:
@@ -44,10 +50,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_pre_build(config: MkDocsConfig) -> None:
     """Check every page; raise with all problems, each with file and line."""
-    try:
-        found = [p for path in _sources(config) for p in numbers.check_page(path, scope())]
-    except ValueError as error:  # a page that is no text
-        raise PluginError(str(error)) from error
+    found = [p for path in _sources(config) for p in _problems(path, scope())]
     if found:
         lines = "\n".join(f"  {problem}" for problem in found)
         raise PluginError(f"{plural(len(found), 'problem')} in the pages:\n{lines}")
@@ -89,6 +92,13 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
             raise PluginError(f'{place}: "{stated.text}" is a link that Markdown does not read')
         rendered[stated.kind, stated.text, stated.expression] -= 1
     return html
+
+
+def _problems(path: Path, names: Scope) -> list[numbers.Problem]:
+    try:
+        return numbers.check_page(path, names)
+    except ValueError as error:  # a page that is no text
+        raise PluginError(str(error)) from error
 
 
 def _sources(config: MkDocsConfig) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,11 @@ def model(model_id: str) -> Model:
 @cache
 def scope() -> Scope:
     """The names and what they stand for, made once per process."""
-    models = site_catalogue().models
+    return scope_of(site_catalogue().models)
+
+
+def scope_of(models: Sequence[Model]) -> Scope:
+    """The names and what they stand for, with these models."""
     return Scope(names(models), load_claims(), load_gpus(), _records())
 
 

@@ -40,7 +40,13 @@ _TELLING = ("pool", "plan", "keys", "cache", "claim", "request", "pools", "rate"
 
 def field_html(reports: Iterable[Report]) -> str:
     """The sortable, filterable table of all reports."""
-    return sortable("reports", _HEAD, [_cells(replay(report)) for report in reports])
+    rows = (_cells(replay(report)) for report in reports)
+    return sortable("reports", _HEAD, [list(map(_labelled, row, _HEAD)) for row in rows])
+
+
+def _labelled(cell: str, head: tuple[str, str, str]) -> str:
+    """The cell with its column's title, which stands before it where the rows are cards."""
+    return cell.replace("<td", f'<td data-label="{head[0]}"', 1)
 
 
 def outcome(found: Replay) -> str:
@@ -105,7 +111,7 @@ def _coded(text: str) -> str:
 
 def _cells(found: Replay) -> list[str]:
     report = found.report
-    check = _telling(found.checks)
+    check = telling_check(found.checks)
     printed = [reading.shown for reading in found.log.readings]
     return [
         f'<th scope="row"><a href="{escape(report.source)}">{escape(report.title)}</a><br>'
@@ -128,7 +134,7 @@ def _rate(found: Replay) -> Fraction | None:
     return None
 
 
-def _telling(checks: tuple[Check, ...]) -> Check | None:
+def telling_check(checks: tuple[Check, ...]) -> Check | None:
     """The check to show: of the first kind there is, one that does not agree if there is one."""
     for key in _TELLING:
         same = [check for check in checks if check.key == key]

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -68,16 +69,19 @@ def test_the_command_line_takes_the_file(tmp_path):
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     answer = json.loads(run.stdout)
     assert answer["bytes"] == load("openai/gpt-oss-20b").layout.bytes(4096)
-    assert answer["known_by"] == "unverified"
+    assert answer["known_by"] == "stated"
+    run = subprocess.run(command[:-1], capture_output=True, text=True, check=True)
+    assert "known by: as stated by hand" in run.stdout
     assert find(str(path)).source.kind == "file"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_can_be_stated(kind):
     sizes = "\n".join(f"{name} = {value}" for name, value in SIZES[kind].items())
-    found = by_hand(f'[[layers]]\nkeeps = "{kind}"\n{sizes}')
-    assert [layer.kind for layer in found.layers] == [kind]
-    assert (found.bytes(100) > 0) is (kind not in ("shared", "none"))
+    first = '[[layers]]\nkeeps = "full"\nkv_heads = 1\nhead_dim = 1\n'
+    found = by_hand(f'{first}[[layers]]\nkeeps = "{kind}"\n{sizes}')
+    assert [layer.kind for layer in found.layers] == ["full", kind]
+    assert (found.bytes(100) > by_hand(first).bytes(100)) is (kind not in ("shared", "none"))
 
 
 @pytest.mark.parametrize(
@@ -89,11 +93,17 @@ def test_every_kind_can_be_stated(kind):
         ('[[layers]]\nkeeps = "all"', "layers entry 1, keeps"),
         ("[[layers]]\nkeeps = []", "layers entry 1, keeps"),
         ('[[layers]]\nkeeps = ["full", 3]', "layers entry 1, keeps"),
-        ('[[layers]]\nkeeps = "full"\nkv_heads = 4', "layers entry 1, k_dim"),
+        ('[[layers]]\nkeeps = "full"\nkv_heads = 4', "layers entry 1, head_dim"),
+        ('[[layers]]\nkeeps = "full"\nkv_heads = 4\nk_dim = 8', "layers entry 1, v_dim"),
+        (GPT_OSS.replace("window = 128", "k_dim = 8"), "layers entry 1, head_dim"),
+        ('[[layers]]\nkeeps = "shared"', "layers entry 1, keeps"),
+        ('[[layers]]\nkeeps = "none"\n[[layers]]\nkeeps = "shared"', "layers entry 2, keeps"),
+        ('[[layers]]\nkeeps = "none"\ncount = 3', "layers"),
+        ('model_type = "llama"' + GPT_OSS, "model_type"),
         ('[[layers]]\nkeeps = "full"\nkv_heads = "4"\nhead_dim = 8', "layers entry 1, kv_heads"),
         ('[[layers]]\nkeeps = "full"\nkv_heads = true\nhead_dim = 8', "layers entry 1, kv_heads"),
         ('[[layers]]\nkeeps = "full"\nkv_heads = -4\nhead_dim = 8', "layers entry 1, kv_heads"),
-        ('[[layers]]\nkeeps = "full"\nkv_heads = 4\nhead_dim = 1e3', "layers entry 1, k_dim"),
+        ('[[layers]]\nkeeps = "full"\nkv_heads = 4\nhead_dim = 1e3', "layers entry 1, head_dim"),
         (GPT_OSS.replace("window = 128", "windwo = 128"), "layers entry 1, windwo"),
         (GPT_OSS.replace("count = 12", "count = 0"), "layers entry 1, count"),
         (GPT_OSS.replace("count = 12", "count = 10001"), "layers entry 1"),
@@ -107,3 +117,26 @@ def test_each_mistake_is_named_and_gives_no_number(text, field):
         by_hand(text)
     assert caught.value.field == field
     assert str(caught.value).startswith("my.toml")
+
+
+def test_the_mark_of_byte_order_is_no_part_of_it():
+    assert by_hand("\ufeff" + GPT_OSS) == by_hand(GPT_OSS)
+
+
+def test_toml_on_standard_input_is_sent_to_a_file():
+    command = [sys.executable, "-m", "kvdocs", "cost", "-"]
+    run = subprocess.run(command, input=GPT_OSS, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "standard input: it holds a layout in TOML" in run.stderr
+    assert ".toml" in run.stderr
+
+
+def test_the_page_says_what_every_kind_needs():
+    """The table of docs/compute.md names every word and every size that must be stated."""
+    page = (Path(__file__).parents[2] / "docs" / "compute.md").read_text(encoding="utf-8")
+    for kind, sizes in SIZES.items():
+        row = next(
+            line for line in page.splitlines() if line.startswith('| `"') and f'`"{kind}"`' in line
+        )
+        if "the same" not in row:
+            assert all(f"`{name}`" in row for name in sizes if name not in ("k_dim", "v_dim"))

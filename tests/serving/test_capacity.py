@@ -85,6 +85,11 @@ def test_the_terms_add_up_and_stated_ones_have_no_range():
     assert all(term.source for term in found.terms)
 
 
+def test_the_default_share_is_vllms():
+    """vllm/config/cache.py:215 in the 0.33.0 wheel."""
+    assert on("rtx_4090").share == Fraction(92, 100)
+
+
 def test_the_share_is_of_what_a_program_sees():
     """An A100's 79.25 GiB times 0.92 is 72.91 GiB, as vLLM 0.31.0 logged."""
     memory, kept, unused = (

@@ -53,6 +53,14 @@ LINES = {
     '# HELP x\nvllm:kv_cache_usage_perc{engine="0",model_name="m"} 4.2e-02': (
         "vllm:kv_cache_usage_perc 4.2e-02"
     ),
+    'vllm:prefix_cache_queries_total{engine="0",model_name="m"} 1.2e+06': (
+        "vllm:prefix_cache_queries_total 1.2e+06"
+    ),
+    'vllm:prefix_cache_hits_total{engine="0",model_name="m"} 4096.0': (
+        "vllm:prefix_cache_hits_total 4096.0"
+    ),
+    'vllm:num_requests_running{engine="0"} 3.0': "vllm:num_requests_running 3.0",
+    'vllm:num_requests_waiting{engine="0"} 2.0': "vllm:num_requests_waiting 2.0",
     '\x1b[36mvllm:cache_config_info{block_size="16",num_gpu_blocks="11702"} 1.0\x1b[0m': (
         "vllm:cache_config_info num_gpu_blocks=11702"
     ),
@@ -164,6 +172,37 @@ def test_many_different_readings_of_one_phrase_are_counted_not_kept():
     log = scan(io.BytesIO(text.encode()))
     assert len(log.readings) == 200
     assert log.left_out == 4800
+
+
+def test_a_line_seen_before_is_not_read_again(monkeypatch):
+    read = []
+    of_line = logs._of_line
+    monkeypatch.setattr(logs, "_of_line", lambda *line: read.append(line) or of_line(*line))
+    line = "INFO 10-03 16:{:02}:{:02} GPU KV cache size: 42,656 tokens\n"
+    text = "".join(line.format(i // 60, i % 60) for i in range(1000))
+    log = scan(io.BytesIO(text.encode()))
+    assert (len(read), log.times, log.lines) == (1, {0: 1000}, 1000)
+
+
+def test_what_is_remembered_of_lines_is_bounded():
+    lines = (f"padding {i} KV cache usage: {i % 100}.0%\n".encode() for i in range(20_000))
+    tracemalloc.start()
+    log = scan(io.BytesIO(b"".join(lines)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [reading.shown for reading in log.readings] == ["KV cache usage: 99.0%"]
+    assert peak < 16 * 2**20
+
+
+def test_what_to_change_is_in_the_engines_own_words():
+    text = (
+        "[TensorRT-LLM][INFO] [MemUsageChange] Allocated 26.91 GiB for max tokens in paged KV "
+        "cache (220480)."
+    )
+    answered = explained(text, model="meta-llama/Llama-3.1-8B-Instruct")
+    assert [reason["key"] for reason in answered["checks"][0]["reasons"]]
+    assert not any("--" in change for change in answered["change"])
+    assert "max_tokens" in " ".join(answered["change"])
 
 
 def test_a_log_in_utf_16_is_read():

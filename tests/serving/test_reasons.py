@@ -75,6 +75,34 @@ def test_a_latent_is_whole_on_every_rank():
         assert [reason.key for reason in check.reasons] == ["whole_latent"] * (tp > 1)
 
 
+def test_scales_beside_the_numbers_are_told_from_a_rank_with_more_memory():
+    """DeepSeek-V3's latent takes 656 bytes a token and layer in fp8_ds_mla, 576 in plain fp8."""
+    log = scan(io.BytesIO(b"Available KV cache memory: 10.00 GiB\nKV cache size: 268,320 tokens"))
+    assert 61 * 656 * 268_320 <= 10 * 2**30 < 61 * 656 * (268_320 + 32)
+    (check,) = reconcile(log, subject("deepseek-ai/DeepSeek-V3", tp=8, dtype="fp8", known=True))
+    assert [reason.key for reason in check.reasons] == ["scales_beside"]
+    (check,) = reconcile(log, subject("deepseek-ai/DeepSeek-V3", tp=8, dtype="fp8_ds_mla"))
+    assert check.agrees
+
+
+def test_heads_with_scales_take_what_vllms_planner_gives_them():
+    held = subject("Qwen/Qwen2.5-7B-Instruct", dtype="int8_per_token_head", known=True)
+    options = Options(max_model_len=32_768, kv_cache_dtype="int8_per_token_head")
+    tokens = plan(held.layout, options, 10 * 2**30).pool_tokens
+    lines = f"Available KV cache memory: 10.0 GiB\nKV cache size: {tokens:,} tokens"
+    (check,) = reconcile(scan(io.BytesIO(lines.encode())), held)
+    assert check.agrees
+
+
+def test_stages_that_the_log_states_come_before_what_may_be():
+    """Half the memory a token takes: two stages, as stated, or an 8-bit cache."""
+    lines = b"Available KV cache memory: 10.00 GiB\nKV cache size: 163,840 tokens"
+    model = snapshot.load("meta-llama/Llama-3.1-8B-Instruct")
+    (check,) = reconcile(scan(io.BytesIO(lines)), Subject.of(model, 1, "bfloat16", False, pp=2))
+    assert [reason.key for reason in check.reasons] == ["pipeline_stage"]
+    assert "cache_dtype" in [reason.key for reason in check.instead]
+
+
 def test_a_pipeline_stage_holds_its_layers_only():
     # What vLLM's planning gives two stages of 24 layers each for 10 GiB on either.
     options = Options(max_model_len=32_768, pipeline_parallel_size=2)
@@ -95,6 +123,7 @@ def test_every_reason_is_met_in_the_field_or_above():
     }
     known = {reason.key for reason in (*REASONS, *REMARKS)}
     above = {"head_copies", "pipeline_stage", "draft_layer", "whole_latent", "own_format"}
+    above |= {"scales_beside"}
     assert known - met == above
     assert met <= known
 

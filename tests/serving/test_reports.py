@@ -10,6 +10,7 @@ import pytest
 from kvdocs.facts.reports import load_reports
 from kvdocs.formula import ConfigError, layout_of, parse_config
 from kvdocs.serving.replay import replay
+from kvdocs.site.tables_field import telling_check
 
 REPORTS = load_reports()
 
@@ -26,6 +27,17 @@ def test_what_was_printed_is_reproduced_or_explained(report):
     for check in replay(report).checks:
         found.setdefault(check.key, []).append(verdict(check))
     assert {key: ", ".join(verdicts) for key, verdicts in found.items()} == dict(report.expect)
+
+
+@pytest.mark.parametrize(
+    "report", [r for r in REPORTS.values() if r.printed or r.ratio], ids=lambda r: r.key
+)
+def test_what_is_shown_as_printed_is_what_divides_by_hand(report):
+    check = telling_check(replay(report).checks)
+    if report.printed:
+        assert round(float(check.printed), 2) == report.printed
+    if report.ratio:
+        assert round(float(check.ratio), 4) == report.ratio
 
 
 @pytest.mark.parametrize("report", [r for r in REPORTS.values() if r.formula], ids=lambda r: r.key)

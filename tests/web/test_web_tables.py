@@ -99,3 +99,19 @@ def test_from_a_file(site, page_with, browser):
     page.goto((site / name).as_uri())
     expect(page.locator(".kv-table-tools [role=status]")).not_to_be_empty()
     context.close()
+
+
+def test_a_report_is_a_card_on_a_narrow_screen(page_with, fresh):
+    """All of it is in view: nothing scrolls sideways, and each value has its column's title."""
+    page = fresh(page_with('data-kv-table="reports"', "the table of reports"), 390)
+    box = page.locator('[data-kv-table="reports"]')
+    assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+    lesson = box.locator("tbody tr").first.locator("td").last
+    left, width = lesson.evaluate(
+        "(cell) => { const b = cell.getBoundingClientRect(); return [b.left, b.width]; }"
+    )
+    assert left >= 0
+    assert left + width <= 390
+    assert lesson.get_attribute("data-label") == "Lesson"
+    page.get_by_role("searchbox").first.fill("no report is called this")
+    expect(box.locator("tbody tr:visible")).to_have_count(0)
