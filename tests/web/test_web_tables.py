@@ -9,7 +9,7 @@ expect = pytest.importorskip("playwright.sync_api", reason="playwright is not in
 
 @pytest.fixture(params=[390, 1440])
 def page(request, page_with, fresh):
-    return fresh(page_with("data-kv-table", "a sortable table"), request.param)
+    return fresh(page_with('data-kv-table="models"', "the models table"), request.param)
 
 
 def shown(page) -> int:
