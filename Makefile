@@ -21,7 +21,7 @@ test: .venv/test.ok
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	KVDOCS_HUB=snapshot $(BIN)/python -m kvdocs.site.build
-	KVDOCS_HUB=snapshot $(BIN)/python -m pytest -n 2 --dist loadfile
+	KVDOCS_HUB=snapshot $(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-gpu: .venv/test.ok
 	$(BIN)/python -m pytest -m gpu tests/gpu

@@ -57,6 +57,8 @@ V4 = {
 }
 ONLY_HIDDEN_SIZE = {"head_dim": None}
 WINDOW = {"sliding_window": 8}
+# Else the embedding of every layer alone has hundreds of millions of values.
+PER_LAYER = {"vocab_size_per_layer_input": 64, "hidden_size_per_layer_input": 8}
 
 
 def _tiny(model_type: str, *parts: dict) -> dict:
@@ -145,12 +147,13 @@ FAMILIES: dict[str, tuple[dict, set[str]]] = {
         {"full", "chunk"},
     ),
     "gemma3n, shared": (
-        _tiny("gemma3n_text", WINDOW, {"num_hidden_layers": 10, "num_kv_shared_layers": 5}),
+        _tiny("gemma3n_text", WINDOW, PER_LAYER, {"num_hidden_layers": 10})
+        | {"num_kv_shared_layers": 5},
         {"full", "window", "shared"},
     ),
     "gemma4, wide full layers and shared": (
-        _tiny("gemma4_text", WINDOW, {"num_hidden_layers": 12, "num_kv_shared_layers": 6})
-        | {"global_head_dim": 32},
+        _tiny("gemma4_text", WINDOW, PER_LAYER, {"num_hidden_layers": 12})
+        | {"num_kv_shared_layers": 6, "global_head_dim": 32},
         {"full", "window", "shared"},
     ),
     "qwen3_next, gated delta": (
