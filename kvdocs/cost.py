@@ -12,8 +12,7 @@ from kvdocs.evidence.known import known_by
 from kvdocs.facts.hub import find
 from kvdocs.facts.models import Model
 from kvdocs.formula import crossover, dtype_name
-from kvdocs.formula.by_hand import MODEL_TYPE
-from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.config import STATED_BY_HAND, EffectiveConfig
 from kvdocs.formula.fields import ATTENTION
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DEFAULT_DTYPE, DTYPE_BYTES, EncoderLengthMissing
@@ -140,7 +139,7 @@ KNOWN_BY = {
 
 
 def _known_by(model: Model) -> str:
-    if model.config["model_type"] == MODEL_TYPE:
+    if model.config["model_type"] == STATED_BY_HAND:
         return "stated"
     return known_by(model.config["model_type"], model.id)
 

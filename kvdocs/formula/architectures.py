@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from kvdocs.formula.config import ConfigError, EffectiveConfig
+from kvdocs.formula.config import STATED_BY_HAND, ConfigError, EffectiveConfig
 from kvdocs.formula.fields import FIELDS
 from kvdocs.formula.layout import CacheLayout
 
@@ -30,7 +30,7 @@ def layout_of(config: Mapping[str, object], source: str = "config.json") -> Cach
     >>> layout_of(config).slope()
     57344
     """
-    if config.get("model_type") == "stated by hand":
+    if config.get("model_type") == STATED_BY_HAND:
         from kvdocs.formula import by_hand
 
         return by_hand.layout(config, source)

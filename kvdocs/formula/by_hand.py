@@ -27,7 +27,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from kvdocs.formula.compressed import Compressed
-from kvdocs.formula.config import MOST_LAYERS, ConfigError
+from kvdocs.formula.config import MOST_LAYERS, STATED_BY_HAND, ConfigError
 from kvdocs.formula.constant import CrossAttention, NoCache, Shared, State
 from kvdocs.formula.layers import Chunk, FullAttention, Latent, Layer, SlidingWindow
 from kvdocs.formula.layout import CacheLayout
@@ -46,7 +46,6 @@ KINDS: dict[str, type[Layer]] = {
     "shared": Shared,
     "none": NoCache,
 }
-MODEL_TYPE = "stated by hand"
 LARGEST = 10**9  # of any size; a typo must not give a number nobody can have meant
 MAY_BE_ZERO = {"conv", "recurrent", "rope_dim", "v_dim", "overlap"}
 
@@ -69,7 +68,7 @@ def parse(text: str, source: str) -> dict[str, object]:
         raise ConfigError(source, "", f"is not TOML: {error}") from None
     if "model_type" in found:
         raise ConfigError(source, "model_type", "is unknown", "Known are layers, name and source")
-    return {"model_type": MODEL_TYPE} | found
+    return {"model_type": STATED_BY_HAND} | found
 
 
 def layout(stated: Mapping[str, object], source: str) -> CacheLayout:

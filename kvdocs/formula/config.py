@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DEFAULTS_FILE = os.path.join(os.path.dirname(__file__), "defaults.json")
 
+STATED_BY_HAND = "stated by hand"  # the model_type of a layout in TOML, see by_hand.py
 MOST_LAYERS = 10_000  # beyond any real model; a typo must not fill the memory
 
 

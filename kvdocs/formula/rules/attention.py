@@ -7,7 +7,6 @@ In: an effective config. Out: layers. Sources are the config and attention class
 from __future__ import annotations
 
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.formula.constant import CrossAttention
 from kvdocs.formula.layers import FullAttention, Layer, SlidingWindow
 from kvdocs.formula.rules.keeps import (
     check_divides,
@@ -33,7 +32,6 @@ from kvdocs.formula.rules.types import (
     no_rope_slides,
     rope_chunks,
 )
-from kvdocs.formula.several import Several
 
 
 def hidden_only(cfg: EffectiveConfig) -> FullAttention:
@@ -86,6 +84,9 @@ def decoder_of_encoder_class(cfg: EffectiveConfig) -> Layer:
     own = every_head(cfg)
     if not cfg.flag("add_cross_attention"):
         return own
+    from kvdocs.formula.constant import CrossAttention  # no other rule of this module needs them
+    from kvdocs.formula.several import Several
+
     return Several((own, CrossAttention(own.kv_heads, own.k_dim, own.v_dim)))
 
 
