@@ -19,7 +19,7 @@ from kvdocs.formula.kv_dtype import named_kv_dtype
 from kvdocs.formula.layers import plural
 from kvdocs.literal import Literal
 from kvdocs.serving.capacity import MIB, Answer, Request, Term, fit, total
-from kvdocs.serving.remedies import Remedy, remedies, weights_in
+from kvdocs.serving.remedies import SHORT, Remedy, remedies, weights_in
 from kvdocs.units import BYTE_UNITS, exact, ratio
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 GIB = 2**30
 LARGEST_SIZE = 2**50  # bytes
 TOKENS = 4096  # what is asked where neither tokens nor users are given
-DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -175,9 +174,21 @@ def size(text: str) -> int:
     return found
 
 
+def size_of(flag: str, text: str) -> int:
+    """``size`` of what was given with ``flag``, which errors name.
+
+    Raises:
+        ValueError: as for ``size``.
+    """
+    try:
+        return size(text)
+    except ValueError as error:
+        raise ValueError(f"{flag}: {error}") from None
+
+
 def _request(args: argparse.Namespace, model: Model) -> Request:
     vram, available, overhead, weights = (
-        None if text is None else _flag(name, text)
+        None if text is None else size_of(name, text)
         for name, text in (
             ("--vram", args.vram),
             ("--available", args.available),
@@ -235,15 +246,8 @@ def _kv_dtype(asked: str, model: Model) -> tuple[str, str | None]:
         ConfigError: the config names a dtype unknown here.
     """
     if asked != "auto":
-        return DTYPES.get(asked, asked), None
+        return SHORT.get(asked, asked), None
     return named_kv_dtype(model.config, model.id) or ("auto", None)
-
-
-def _flag(name: str, text: str) -> int:
-    try:
-        return size(text)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
 
 
 def _term(term: Term) -> str:

@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any, BinaryIO
 
-from kvdocs.fit import size
+from kvdocs.fit import size_of
 from kvdocs.formula.layers import plural
 from kvdocs.serving.plans import plans
 from kvdocs.serving.request_log import lines, tokenizer
@@ -180,15 +180,8 @@ def _space(args: argparse.Namespace) -> Space | None:
 
     model = find(args.model)
     options = replace(options, state=rank_state(model.config, ranks=1, source=model.id))
-    available = None if args.available is None else _size("--available", args.available)
+    available = None if args.available is None else size_of("--available", args.available)
     return Space.of_model(model.layout, options, available, args.pool_tokens or 0)
-
-
-def _size(flag: str, text: str) -> int:
-    try:
-        return size(text)
-    except ValueError as error:
-        raise ValueError(f"{flag}: {error}") from None
 
 
 def _opened(path: str) -> BinaryIO:

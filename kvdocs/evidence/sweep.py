@@ -15,12 +15,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from kvdocs.evidence import against_formula
+from kvdocs.evidence import against_formula, known
 from kvdocs.evidence.caches import MeasureError, versions
 from kvdocs.evidence.children import Limits, run_each
 from kvdocs.evidence.targets import Change, Target, change_for, targets
 
-SWEEP_FILE = Path(__file__).with_name("records") / "sweep.json"
+SWEEP_FILE = Path(known.SWEEP_FILE)
 PARTIAL_FILE = Path(".cache") / "sweep-partial.jsonl"
 LIMITS = Limits(memory=8 * 1024**3, seconds=300)
 WHAT = (
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         MeasureError: torch or transformers is missing, or ``--only`` names nothing.
     """
-    chosen, known = choose(args.only), recorded()
+    chosen, before = choose(args.only), recorded()
     _import_once()
     entries = sweep(chosen, args.jobs, PARTIAL_FILE if not args.only else None)
     if args.only:
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         SWEEP_FILE.write_text(record_text(entries), encoding="utf-8")
         PARTIAL_FILE.unlink(missing_ok=True)
-    wrong = unexplained(entries, known)
+    wrong = unexplained(entries, before)
     print(summary(entries), file=sys.stderr)
     for entry in wrong:
         line = f"{entry['model_type']} ({entry['class']}): {entry['status']}: {entry['reason']}"
@@ -63,16 +63,16 @@ def choose(names: list[str]) -> list[Target]:
     Raises:
         MeasureError: a name fits no architecture of the installed transformers.
     """
-    known = targets()
+    listed = targets()
     if not names:
-        return known
+        return listed
     for name in names:
-        if not any(_named(target, name) for target in known):
+        if not any(_named(target, name) for target in listed):
             raise MeasureError(
                 f"{name}: no such architecture in transformers {versions()['transformers']}. "
                 "Name a model_type, such as qwen2, or a class, such as Qwen2ForCausalLM"
             )
-    return [target for target in known if any(_named(target, name) for name in names)]
+    return [target for target in listed if any(_named(target, name) for name in names)]
 
 
 def recorded(path: Path = SWEEP_FILE) -> dict[str, str]:
@@ -83,7 +83,7 @@ def recorded(path: Path = SWEEP_FILE) -> dict[str, str]:
     return {f"{entry['model_type']}/{entry['class']}": entry["status"] for entry in entries}
 
 
-def unexplained(entries: list[dict[str, Any]], known: dict[str, str]) -> list[dict[str, Any]]:
+def unexplained(entries: list[dict[str, Any]], before: dict[str, str]) -> list[dict[str, Any]]:
     """Entries that differ, and those without a rule or a run where the record had them so not."""
     return [
         entry
@@ -91,7 +91,7 @@ def unexplained(entries: list[dict[str, Any]], known: dict[str, str]) -> list[di
         if entry["status"] == "differs"
         or (
             entry["status"] in ("no rule", "not run")
-            and known.get(f"{entry['model_type']}/{entry['class']}") != entry["status"]
+            and before.get(f"{entry['model_type']}/{entry['class']}") != entry["status"]
         )
     ]
 

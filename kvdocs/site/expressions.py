@@ -222,8 +222,7 @@ class _Run:
         if func.attr == "slope":
             return self._slope(cache, tokens or 0, dtype)
         if func.attr == "slope_past_windows" and tokens is None:
-            longest = max((layer.window or 0 for layer in cache.layout.layers), default=0)
-            return self._slope(cache, longest, dtype)
+            return self._slope(cache, cache.layout.longest_window, dtype)
         raise ValueError(f"{ast.unparse(node)!r} is not something a model answers")
 
     def _layers(self, cache: _Cache, node: ast.Call) -> tuple[int, str]:
