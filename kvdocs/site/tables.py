@@ -6,6 +6,7 @@ In: models and numbers. Out: the tables of the pages and the files readers downl
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -14,7 +15,6 @@ from kvdocs.evidence.known import known_by
 from kvdocs.facts.models import Model
 from kvdocs.formula import ConfigError, crossover
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.formula.layers import Latent
 from kvdocs.site.numbers import KINDS, REASONED, Checked
 from kvdocs.site.popover import button, exact_value
 from kvdocs.units import binary, exact
@@ -92,24 +92,41 @@ def model_row(model: Model) -> dict[str, Any]:
 
 
 def attention(model: Model) -> str:
-    """How heads share K and V, in the field's words, and whether layers slide.
+    """How heads share K and V, in the field's words, and what layers keep besides.
 
     >>> from kvdocs.facts.snapshot import load
     >>> attention(load("openai/gpt-oss-20b"))
     'grouped, 12 of 24 layers slide'
+    >>> attention(load("deepseek-ai/DeepSeek-V3.2"))
+    'latent, all layers keep an index'
     """
     layers = model.layout.layers
-    if isinstance(layers[0], Latent):
+    kinds = Counter(kind for layer in layers for kind in {part.kind for part in layer.parts})
+    counts = ((words, kinds[kind]) for kind, words in _ALSO.items() if kinds[kind])
+    return ", ".join([_scheme(model), *(_so_many(n, len(layers), words) for words, n in counts)])
+
+
+_ALSO = {
+    "window": "slide",
+    "chunk": "work in chunks",
+    "index": "keep an index",
+    "compressed": "compress",
+    "state": "keep a state",
+    "shared": "share a cache",
+    "none": "keep nothing",
+    "cross": "read an encoder",
+}
+
+
+def _scheme(model: Model) -> str:
+    if not model.layout.kv_heads:
         return "latent"
-    config = EffectiveConfig.of(model.config, model.id)
-    heads = config.required("num_attention_heads")
-    scheme = {heads: "multi-head", 1: "multi-query"}.get(model.layout.kv_heads, "grouped")
-    sliding = sum(layer.kind == "window" for layer in layers)
-    if not sliding:
-        return scheme
-    return f"{scheme}, " + (
-        "all layers slide" if sliding == len(layers) else f"{sliding} of {len(layers)} layers slide"
-    )
+    heads = EffectiveConfig.of(model.config, model.id).required("num_attention_heads")
+    return {heads: "multi-head", 1: "multi-query"}.get(model.layout.kv_heads, "grouped")
+
+
+def _so_many(count: int, layers: int, words: str) -> str:
+    return f"all layers {words}" if count == layers else f"{count} of {layers} layers {words}"
 
 
 def computed_and_refused(models: Iterable[Model]) -> tuple[list[dict[str, Any]], list[Model]]:
