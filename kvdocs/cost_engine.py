@@ -8,7 +8,14 @@ from __future__ import annotations
 from kvdocs.cost import row
 from kvdocs.facts.models import Model
 from kvdocs.formula.layout import DTYPE_BYTES
-from kvdocs.serving.transformers import RELEASE, as_cached, held, peak_of_next_token, static
+from kvdocs.serving.transformers import (
+    RELEASE,
+    as_cached,
+    expanded,
+    held,
+    peak_of_next_token,
+    static,
+)
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
@@ -21,7 +28,8 @@ def by_transformers(model: Model, found: dict[str, Any]) -> dict[str, Any]:
     ``bytes`` is what its tensors show and ``stored_bytes`` the memory behind them;
     ``next_token_peak_bytes`` the most it takes while one more token joins, null where the layers
     do not grow by concatenation; ``static_bytes`` a StaticCache for so many tokens;
-    ``expanded_bytes`` what releases before 5.15 show of a latent cache, null for other caches.
+    ``expanded_bytes`` what releases before ``expanded_before`` show of a latent cache, both null
+    for other caches.
 
     Raises:
         ConfigError: a field that the cached shape needs is missing.
@@ -34,7 +42,7 @@ def by_transformers(model: Model, found: dict[str, Any]) -> dict[str, Any]:
             "use bfloat16, float16 or float32"
         )
     layout = as_cached(model.layout, model.config, model.id)
-    before = as_cached(model.layout, model.config, model.id, (5, 14, 1))
+    older = expanded(model.layout, model.config, model.id)
     now = held(layout, tokens, tokens, dtype, encoder or 0)
     return {
         "name": "transformers",
@@ -43,7 +51,8 @@ def by_transformers(model: Model, found: dict[str, Any]) -> dict[str, Any]:
         "stored_bytes": now.stored,
         "next_token_peak_bytes": peak_of_next_token(layout, tokens, tokens, dtype),
         "static_bytes": static(layout, tokens, dtype, encoder),
-        "expanded_bytes": before.bytes(tokens, dtype, encoder) if before != layout else None,
+        "expanded_bytes": older[0].bytes(tokens, dtype, encoder) if older else None,
+        "expanded_before": older[1] if older else None,
     }
 
 
@@ -55,7 +64,7 @@ def rows(found: dict[str, Any]) -> list[str]:
         "memory": ("stored_bytes", "what is behind them"),
         "peak": ("next_token_peak_bytes", "while one more token joins"),
         "static": ("static_bytes", "a StaticCache of that length"),
-        "expanded": ("expanded_bytes", "releases before 5.15"),
+        "expanded": ("expanded_bytes", f"releases before {engine['expanded_before']}"),
     }
     return [
         "",

@@ -5,6 +5,7 @@ skipped on the newest.
 """
 
 from kvdocs.evidence.caches import SAME_CLASS
+from kvdocs.serving.transformers import EXPANDED_BEFORE
 
 
 def version() -> tuple[int, ...]:
@@ -36,11 +37,37 @@ def no_meta(config: dict | None = None) -> str | None:
     return None
 
 
-def no_latent() -> str | None:
-    """Why a latent cache holds more than the latent."""
-    if version() >= (5, 15):
-        return None
-    return f"transformers {_text(version())} caches DeepSeek's K and V expanded; 5.15 ended that"
+# The first release whose cache is the formula's, layer by layer, where that is not 4.57. Found by
+# running tests/evidence/test_caches_on_cpu.py on 4.57.6, 5.0.0, 5.4.0, 5.8.1, 5.12.1, 5.14.1 and
+# 5.16.0 to 5.24.0, one patch release of each.
+HAS_LAYERS_SINCE = {
+    "falcon_h1": (5, 14),
+    "gemma3n_text": (5, 8),
+    "lfm2": (5, 8),
+    "mamba": (5, 14),
+    "mamba2": (5, 14),
+    "nemotron_h": (5, 16),
+    "qwen3_next": (5, 14),
+}
+SAME_SINCE = {"deepseek_v4": (5, 24)}
+
+
+def other_cache(model_type: str) -> str | None:
+    """Why the cache of a type, in this release, cannot be what the formula says."""
+    since = EXPANDED_BEFORE.get(model_type, ())
+    if since and version() < since:
+        return f"transformers {_text(version())} expands the latent of {model_type} in its cache"
+    return own_class(model_type)
+
+
+def own_class(model_type: str) -> str | None:
+    """Why the cache of a type, in this release, cannot be taken apart as the newest one's."""
+    have = f"transformers {_text(version())}"
+    if version() < HAS_LAYERS_SINCE.get(model_type, ()):
+        return f"{have} caches {model_type} in a class of its own, not layer by layer"
+    if version() < SAME_SINCE.get(model_type, ()):
+        return f"{have} keeps other buffers for {model_type}"
+    return None
 
 
 def _text(numbers: tuple[int, ...]) -> str:

@@ -24,6 +24,7 @@ def test_the_engine_stands_beside_what_the_model_needs(capsys):
         "next_token_peak_bytes": 234_881_024 + 55 * 1024 + 4097 * 1024,
         "static_bytes": 234_881_024,
         "expanded_bytes": None,
+        "expanded_before": None,
     }
 
 
@@ -38,6 +39,7 @@ def test_sliding_layers_show_window_minus_1_and_store_the_prompt(capsys, tokens)
 def test_latents_were_expanded_before_5_15(capsys):
     found = answer(capsys, "deepseek-ai/DeepSeek-V3", "--tokens", "1")
     assert (found["engine"]["bytes"], found["engine"]["expanded_bytes"]) == (70_272, 4_997_120)
+    assert found["engine"]["expanded_before"] == "5.15"
 
 
 def test_states_have_no_peak_and_the_table_leaves_it_out(capsys):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SAME_CLASS = {"kimi_k2": "deepseek_v3"}
 # Keys that name code on the Hub, or how weights are stored: neither decides a cache's size.
 NOT_FOR_THE_CLASS = ("model_type", "auto_map", "quantization_config", "dtype", "torch_dtype")
+# Under which names models return what they keep, newest first.
+NAMES = ("cache", "past_key_values", "cache_params", "state", "mems", "past_buckets_states")
 
 
 class MeasureError(ValueError):
@@ -69,7 +71,7 @@ def cache_after_each_step(
     """Run a prompt, then ``decoded`` single tokens; each time the new tokens and the cache.
 
     Raises:
-        MeasureError: the installed pair cannot run the model on its device.
+        MeasureError: the installed pair cannot run the model on its device, or returns no cache.
     """
     import torch
 
@@ -81,10 +83,17 @@ def cache_after_each_step(
                 out = model(**_inputs(model, ids), use_cache=True, **past)
         except RuntimeError as error:
             raise _cannot_run(source, str(model.device), error) from error
-        name = "cache" if "cache" in out else "past_key_values"  # renamed in transformers 5.24
-        past = {name: out[name]}
+        past = returned(out)
+        if not past:
+            raise MeasureError(f"{source}: its class returns no cache.")
         del out, ids  # what is left on the device is the model and its cache
-        yield count, past[name]
+        yield count, next(iter(past.values()))
+
+
+def returned(out: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model returned of what it keeps, under its name there; empty if nothing."""
+    found = [name for name in NAMES if out.get(name) is not None]
+    return {name: out[name] for name in found[:1]}
 
 
 def _inputs(model: Any, ids: torch.Tensor) -> dict[str, Any]:
@@ -102,7 +111,7 @@ def held(cache: Any, source: str) -> list[tuple[int, int]]:
     """Per layer the bytes its tensors show, and the bytes of memory behind them.
 
     Raises:
-        MeasureError: the cache keeps tensors that belong to no layer.
+        MeasureError: the cache has no list of layers, or keeps tensors that belong to none.
     """
     if hasattr(cache, "cross_attention_cache"):
         parts = (
@@ -110,6 +119,11 @@ def held(cache: Any, source: str) -> list[tuple[int, int]]:
             held(cache.cross_attention_cache, source),
         )
         return [(a + c, b + d) for (a, b), (c, d) in zip(*parts, strict=True)]
+    if not hasattr(cache, "layers"):
+        raise MeasureError(
+            f"{source}: transformers {versions()['transformers']} keeps a {type(cache).__name__}, "
+            "which has no layers to compare. Upgrade transformers."
+        )
     others = {name: value for name, value in vars(cache).items() if name != "layers"}
     if any(tensor.dim() for tensor in tensors(others)):
         raise MeasureError(f"{source}: its cache keeps tensors outside its layers.")

@@ -12,9 +12,6 @@ from typing import Any
 
 from kvdocs.evidence.caches import tensors
 
-# Under which names models return what they keep, newest first.
-NAMES = ("cache", "past_key_values", "cache_params", "state", "mems", "past_buckets_states")
-
 
 @dataclass(frozen=True)
 class Contents:
@@ -34,12 +31,6 @@ class Contents:
 
 
 NOTHING = Contents("", (), (), 0, (), ())
-
-
-def returned(out: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model returned of what it keeps, under its name there; empty if nothing."""
-    found = [name for name in NAMES if out.get(name) is not None]
-    return {name: out[name] for name in found[:1]}
 
 
 def contents(kept: Any, layers: int) -> Contents:

@@ -15,8 +15,8 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from kvdocs.evidence.caches import MeasureError
-from kvdocs.evidence.contents import NOTHING, Contents, contents, in_modules, returned
+from kvdocs.evidence.caches import MeasureError, returned
+from kvdocs.evidence.contents import NOTHING, Contents, contents, in_modules
 from kvdocs.evidence.stand_ins import stand_ins
 from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import CacheLayout

@@ -240,6 +240,9 @@ def _step(
     new: int,
     size: int,
 ) -> Step:
+    unlisted = layout.layers[len(found) :]
+    if not any(layer.bytes(tokens, size) for layer in unlisted):
+        found = found + [(0, 0)] * len(unlisted)  # as releases before 5.23 list shared layers
     if len(found) != len(layout.layers):
         have = f"the cache has {plural(len(found), 'layer')}"
         raise MeasureError(f"{source}: {have}, the formula {len(layout.layers):,}.")

@@ -17,11 +17,19 @@ from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import CrossAttention, Shared
 from kvdocs.formula.layers import FullAttention, Latent, Layer
 from kvdocs.formula.layout import DEFAULT_DTYPE, DTYPE_BYTES, CacheLayout, dtype_name
-from kvdocs.formula.several import IndexKeys
+from kvdocs.formula.several import IndexKeys, Several
 
 RELEASE = (5, 24, 0)  # the one that is described where no other is named
-LATENT_SINCE = (5, 15)  # the first that caches DeepSeek's latent; 5.14.1 still expands it
-EXPANDED_BEFORE = ("deepseek_v2", "deepseek_v3", "kimi_k2")
+# The first release that caches a type's latent. Before it, K and V of every head were cached:
+# models/deepseek_v3/modeling_deepseek_v3.py:421 of 4.57.6, and for types with an index
+# models/deepseek_v32/modeling_deepseek_v32.py:458 of 5.17.0.
+EXPANDED_BEFORE = {
+    "deepseek_v2": (5, 15),
+    "deepseek_v3": (5, 15),
+    "kimi_k2": (5, 15),
+    "deepseek_v32": (5, 18),
+    "glm_moe_dsa": (5, 18),
+}
 
 
 @dataclass(frozen=True)
@@ -132,17 +140,10 @@ def static(
     return layout.bytes(longest, dtype, encoder_tokens)
 
 
-def as_cached(
-    layout: CacheLayout,
-    config: Mapping[str, object],
-    source: str,
-    release: tuple[int, ...] = RELEASE,
-) -> CacheLayout:
-    """The layout in the shape that a release of transformers caches it; mostly the same.
+def as_cached(layout: CacheLayout, config: Mapping[str, object], source: str) -> CacheLayout:
+    """The layout in the shape that transformers caches it; mostly the same.
 
-    Before 5.15, DeepSeek's latents are expanded to K and V of every head before they are cached
-    (models/deepseek_v3/modeling_deepseek_v3.py:421 of 4.57.6). In every release, Falcon's new
-    decoder copies K and V for all heads (models/falcon/modeling_falcon.py:260-261).
+    Falcon's new decoder copies K and V for all heads (models/falcon/modeling_falcon.py:260-261).
 
     Raises:
         ConfigError: a field that the cached shape needs is missing.
@@ -150,14 +151,35 @@ def as_cached(
     effective = EffectiveConfig.of(config, source)
     if effective.model_type == "falcon" and effective.flag("new_decoder_architecture"):
         return layout.without_sharing(effective.required("num_attention_heads"))
-    if effective.model_type not in EXPANDED_BEFORE or release >= LATENT_SINCE:
-        return layout
+    return layout
+
+
+def expanded(
+    layout: CacheLayout, config: Mapping[str, object], source: str
+) -> tuple[CacheLayout, str] | None:
+    """How older releases cached a latent, and the release that ended it; None for other types.
+
+    They cached K and V of every head in its place. An index beside it is the same in all.
+
+    Raises:
+        ConfigError: a field that the expanded shape needs is missing.
+    """
+    effective = EffectiveConfig.of(config, source)
+    if effective.model_type not in EXPANDED_BEFORE:
+        return None
     full = FullAttention(
         effective.required("num_attention_heads"),
         effective.required("qk_nope_head_dim") + effective.required("qk_rope_head_dim"),
         effective.required("v_head_dim"),
     )
-    return CacheLayout(tuple(full if isinstance(x, Latent) else x for x in layout.layers))
+    release = ".".join(map(str, EXPANDED_BEFORE[effective.model_type]))
+    return CacheLayout(tuple(_with_heads(layer, full) for layer in layout.layers)), release
+
+
+def _with_heads(layer: Layer, full: FullAttention) -> Layer:
+    if isinstance(layer, Several):
+        return Several(tuple(_with_heads(part, full) for part in layer.members))
+    return full if isinstance(layer, Latent) else layer
 
 
 def _concatenates(part: Layer) -> bool:

@@ -41,15 +41,16 @@ def transformers_stored(model: Model, tokens: int) -> Held:
 
 
 def transformers_expanded(model: Model, tokens: int) -> Held:
-    """What releases before 5.15 show of a latent cache."""
-    release = (5, 14, 1)
-    layout = transformers.as_cached(model.layout, model.config, model.id, release)
-    found = layout.bytes(tokens)
+    """What older releases show of a latent cache; the source names the release that ended it."""
+    found = transformers.expanded(model.layout, model.config, model.id)
+    if found is None:
+        raise ValueError(f"{model.name} has no latent that transformers ever expanded")
+    layout, release = found
     how = (
         f"{model.name}, {tokens:,} tokens with K and V of every head:",
         *layout.derivation(tokens),
     )
-    return Held(found, how, "transformers before 5.15")
+    return Held(layout.bytes(tokens), how, f"transformers before {release}")
 
 
 def vllm_request(model: Model, tokens: int) -> Held:

@@ -9,13 +9,13 @@ from kvdocs.formula.layers import FullAttention, SlidingWindow
 from kvdocs.serving.transformers import kept_by_transformers
 from tests.evidence.exact import assert_exact
 from tests.evidence.tiny import FAMILIES
-from tests.installed import missing_architecture, no_latent
+from tests.installed import missing_architecture, other_cache
 
 
 def config_of(family: str) -> dict:
-    config, kinds = FAMILIES[family]
-    too_old = no_latent() if "latent" in kinds else None
-    if reason := missing_architecture(config["model_type"]) or too_old:
+    config, _ = FAMILIES[family]
+    model_type = config["model_type"]
+    if reason := missing_architecture(model_type) or other_cache(model_type):
         pytest.skip(reason)
     return config
 

@@ -12,7 +12,7 @@ from tests.evidence.exact import assert_exact
 from tests.evidence.test_caches_on_cpu import test_every_layer_is_exact_after_every_step as on_cpu
 from tests.evidence.test_caches_on_meta import MODELS, measured
 from tests.evidence.tiny import FAMILIES
-from tests.installed import missing_architecture, no_latent
+from tests.installed import missing_architecture, other_cache
 
 
 def without_the_factor_2(layer):
@@ -84,9 +84,9 @@ NAMES = [mistake.__name__ for mistake, *_ in MISTAKES]
 @pytest.mark.parametrize(("mistake", "small", "published"), MISTAKES, ids=NAMES)
 def test_real_tensors_name_the_layers(break_formula, mistake, small, published):
     family, wrong_layers = small
-    config, kinds = FAMILIES[family]
-    too_old = no_latent() if "latent" in kinds else None
-    if reason := missing_architecture(config["model_type"]) or too_old:
+    config, _ = FAMILIES[family]
+    model_type = config["model_type"]
+    if reason := missing_architecture(model_type) or other_cache(model_type):
         pytest.skip(reason)
     on_cpu(family, 21, "bfloat16")
     break_formula(config["model_type"], mistake)

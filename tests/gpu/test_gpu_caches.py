@@ -9,7 +9,7 @@ import pytest
 
 from kvdocs.facts import snapshot
 from tests.evidence.tiny import FAMILIES
-from tests.installed import no_latent, version
+from tests.installed import other_cache, version
 
 version()  # skips the module where torch or transformers is not installed
 
@@ -37,7 +37,7 @@ def test_cache_is_what_a_gpu_allocates(model_id, tokens, decoded, record):
     import torch
 
     config = snapshot.load(model_id).config
-    if "kv_lora_rank" in config and (reason := no_latent()):
+    if reason := other_cache(config["model_type"]):
         pytest.skip(reason)
     room = int(torch.cuda.mem_get_info()[0] * 0.7)
     config = experiments.fitted(config, model_id, room)
@@ -50,7 +50,7 @@ def test_cache_is_what_a_gpu_allocates(model_id, tokens, decoded, record):
 @pytest.mark.parametrize("family", SMALL)
 def test_cache_is_what_a_cpu_allocates(family):
     config, kinds = FAMILIES[family]
-    if "latent" in kinds and (reason := no_latent()):
+    if reason := other_cache(config["model_type"]):
         pytest.skip(reason)
     figures = experiments.cache_against_allocator(config, family, "cpu", 30, 16)
     assert figures["rounding_bytes"] == 0
