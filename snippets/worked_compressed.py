@@ -3,6 +3,8 @@
 from kvdocs.site.scope import model
 
 found = model("deepseek-ai/DeepSeek-V4-Flash")
-lines = found.layout.derivation(4096)
 
-print("```text", *lines, "```", sep="\n")
+print("```text")
+for line in found.layout.derivation(4096):
+    print(line)
+print("```")

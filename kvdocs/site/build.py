@@ -21,6 +21,8 @@ _LOADS = re.compile(
         ["']?(?P<address>(?:https?:)?//[^"')\s>]+)""",
     re.VERBOSE,
 )
+# A fence that printed on one line: markdown-exec's print knows no ``sep``.
+_RUN_TOGETHER = re.compile(r"<p><code>(?:text|json|toml|console) \S")
 _HARMLESS = re.compile(r'<link[^>]*rel="(?:canonical|license)"')
 
 
@@ -50,7 +52,8 @@ def problems(site: Path, docs: Path) -> list[str]:
     for path in sorted([*site.rglob("*.html"), *site.rglob("*.css")]):
         text = path.read_text(encoding="utf-8")
         found += [f"{path.name} loads {m['address']}" for m in _loads(text)]
-        if "```" in re.sub(r"<(?:pre|code)\b.*?</(?:pre|code)>", "", text, flags=re.DOTALL):
+        prose = re.sub(r"<(?:pre|code)\b.*?</(?:pre|code)>", "", text, flags=re.DOTALL)
+        if "```" in prose or _RUN_TOGETHER.search(text):
             found.append(f"{path.name} holds a code fence that was not rendered")
     return found
 

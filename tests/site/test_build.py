@@ -102,10 +102,12 @@ def test_what_loads_from_another_host_or_was_not_built_is_named(tmp_path):
     site.mkdir()
     (docs / "a.md").write_text("# A\n")
     (site / "b.html").write_text('<script src="//cdn.example/x.js"></script><p>```</p>')
+    (site / "c.html").write_text("<p><code>text 2 × 28 layers</code></p>")
     assert problems(site, docs) == [
         "a.html was not built",
         "b.html loads //cdn.example/x.js",
         "b.html holds a code fence that was not rendered",
+        "c.html holds a code fence that was not rendered",
     ]
 
 
