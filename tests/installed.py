@@ -5,6 +5,7 @@ skipped on the newest.
 """
 
 from kvdocs.evidence.caches import SAME_CLASS
+from kvdocs.formula.config import release
 from kvdocs.serving.transformers import EXPANDED_BEFORE
 
 
@@ -25,6 +26,13 @@ def missing_architecture(model_type: str) -> str | None:
     if SAME_CLASS.get(model_type, model_type) in CONFIG_MAPPING:
         return None
     return f"transformers {_text(installed)} has no architecture for {model_type}"
+
+
+def older_classes() -> str | None:
+    """Why config classes and their own lists of layers are not those that ``defaults.json`` has."""
+    if version() >= tuple(int(part) for part in release().split(".")):
+        return None
+    return f"the config classes of transformers {_text(version())} are older than {release()}'s"
 
 
 def no_meta(config: dict | None = None) -> str | None:
