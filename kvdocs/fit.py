@@ -18,7 +18,7 @@ from kvdocs.facts.models import Model
 from kvdocs.formula.kv_dtype import named_kv_dtype
 from kvdocs.formula.layers import plural
 from kvdocs.literal import Literal
-from kvdocs.serving.capacity import MIB, Answer, Request, Term, fit, total
+from kvdocs.serving.capacity import MIB, Answer, Question, Term, fit, total
 from kvdocs.serving.remedies import SHORT, Remedy, remedies, weights_in
 from kvdocs.units import BYTE_UNITS, exact, ratio
 
@@ -186,7 +186,7 @@ def size_of(flag: str, text: str) -> int:
         raise ValueError(f"{flag}: {error}") from None
 
 
-def _request(args: argparse.Namespace, model: Model) -> Request:
+def _request(args: argparse.Namespace, model: Model) -> Question:
     vram, available, overhead, weights = (
         None if text is None else size_of(name, text)
         for name, text in (
@@ -208,7 +208,7 @@ def _request(args: argparse.Namespace, model: Model) -> Request:
         weights, source = model.weights.bytes, model.weights.kind
     memory = gpu.memory_mib * MIB if gpu else vram if vram is not None else available or 0
     dtype, named_by = _kv_dtype(args.kv_dtype.lower(), model)
-    return Request(
+    return Question(
         model=model,
         memory=memory,
         gpu=gpu,
@@ -283,7 +283,7 @@ def _pool(answer: Answer) -> list[str]:
     ]
 
 
-def _batched(request: Request) -> str:
+def _batched(request: Question) -> str:
     """Where the most tokens of a step come from."""
     if request.max_num_batched_tokens is not None:
         return "stated"

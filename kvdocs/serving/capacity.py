@@ -1,6 +1,6 @@
 """How many sequences fit on a GPU with vLLM 0.33.0, term by term.
 
-In: a ``Request``: the model, the memory, the flags. Out: an ``Answer``.
+In: a ``Question``: the model, the memory, the flags. Out: an ``Answer``.
 
 What is left for the cache is the share of the GPU that the engine may use, less the weights, less
 what else the engine needs. Two of these terms are only known as a range, so there are two answers:
@@ -43,7 +43,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Request:
+class Question:
     """What is asked. Sizes in bytes; ``weights`` are those of the whole model, all others are of
     one rank.
 
@@ -130,7 +130,7 @@ class Answer:
     where even the sure plan holds them, ``may_fit`` where the best one does.
     """
 
-    request: Request
+    request: Question
     terms: tuple[Term, ...]
     tokens: int
     sure: Plan
@@ -152,7 +152,7 @@ class Answer:
         return self.tokens > 0 and self.best.sequences >= self.users
 
 
-def fit(request: Request) -> Answer:
+def fit(request: Question) -> Answer:
     """The answer to ``request``.
 
     Raises:
@@ -176,7 +176,7 @@ def total(terms: tuple[Term, ...]) -> int:
     return sum(term.sign * term.bytes for term in terms)
 
 
-def budget(request: Request) -> tuple[Term, ...]:
+def budget(request: Question) -> tuple[Term, ...]:
     """The terms whose sum is the memory for the cache on each rank."""
     if request.available is not None:
         source = "stated: the engine's own figure"
@@ -200,7 +200,7 @@ def budget(request: Request) -> tuple[Term, ...]:
     )
 
 
-def _weights(request: Request) -> Term:
+def _weights(request: Question) -> Term:
     if request.weights is None:
         raise ValueError(f"the size of {request.model.id}'s weights is not known: state --weights")
     ranks = request.tp * request.pp
@@ -209,7 +209,7 @@ def _weights(request: Request) -> Term:
     return Term("weights", -1, each, each, request.weights_source + split)
 
 
-def _other(request: Request) -> Term:
+def _other(request: Question) -> Term:
     name = "working memory: activations, CUDA graphs, libraries"
     if request.overhead is not None:
         return Term(name, -1, request.overhead, request.overhead, "stated")
@@ -219,7 +219,7 @@ def _other(request: Request) -> Term:
     return Term(name, -1, most, least, _cite(key))
 
 
-def _check(request: Request) -> None:
+def _check(request: Question) -> None:
     if not 0 < request.share <= 1:
         share = float(request.share)
         raise ValueError(f"--utilization is {share:g}; it is a share above 0 and at most 1")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from kvdocs.facts.claims import load_gpus
 from kvdocs.facts.models import Model
 from kvdocs.formula.layers import plural
-from kvdocs.serving.capacity import MIB, Answer, Request, fit
+from kvdocs.serving.capacity import MIB, Answer, Question, fit
 from kvdocs.units import binary
 
 WEIGHT_BITS = {"bfloat16": 16, "float16": 16, "fp8": 8, "int8": 8, "int4": 4}
@@ -73,7 +73,7 @@ def _fewer_tokens(answer: Answer) -> Iterator[Remedy]:
         yield Remedy(f"--tokens {tokens}", text, fit(replace(request, tokens=tokens)))
 
 
-def _changed(request: Request) -> Iterator[Remedy]:
+def _changed(request: Question) -> Iterator[Remedy]:
     """Every other change, tried with everything else left alone."""
     tries = [_fp8_cache(request)]
     if request.available is None:  # where that is stated, what else changes is not known
@@ -89,7 +89,7 @@ def _changed(request: Request) -> Iterator[Remedy]:
                 break
 
 
-def _fp8_cache(request: Request) -> Iterator[tuple[str, str, Request]]:
+def _fp8_cache(request: Question) -> Iterator[tuple[str, str, Question]]:
     if request.kv_dtype in ("auto", "bfloat16", "float16"):
         text = "a cache in FP8, half the size"
         if request.gpu is None:
@@ -97,7 +97,7 @@ def _fp8_cache(request: Request) -> Iterator[tuple[str, str, Request]]:
         yield "--kv-dtype fp8", text, replace(request, kv_dtype="fp8")
 
 
-def _smaller_weights(request: Request) -> Iterator[tuple[str, str, Request]]:
+def _smaller_weights(request: Question) -> Iterator[tuple[str, str, Question]]:
     for dtype in ("fp8", "int4"):
         try:
             size, source = weights_in(request.model, dtype)
@@ -109,7 +109,7 @@ def _smaller_weights(request: Request) -> Iterator[tuple[str, str, Request]]:
             yield f"--weights-dtype {dtype}", text, changed
 
 
-def _another_card(request: Request) -> Iterator[tuple[str, str, Request]]:
+def _another_card(request: Question) -> Iterator[tuple[str, str, Question]]:
     cards = sorted(load_gpus().values(), key=lambda card: card.memory_mib)
     for card in cards:
         if card.memory_mib * MIB > request.memory:
@@ -118,7 +118,7 @@ def _another_card(request: Request) -> Iterator[tuple[str, str, Request]]:
             yield f"--gpu {card.key}", text, changed
 
 
-def _more_ranks(request: Request) -> Iterator[tuple[str, str, Request]]:
+def _more_ranks(request: Question) -> Iterator[tuple[str, str, Question]]:
     for ranks in RANKS:
         if ranks > request.tp:
             text = f"{ranks} such cards, one rank each"

@@ -8,7 +8,7 @@ import pytest
 from kvdocs.facts.claims import load_gpus
 from kvdocs.facts.models import Model, Source
 from kvdocs.facts.snapshot import load
-from kvdocs.serving.capacity import Request, fit, total
+from kvdocs.serving.capacity import Question, fit, total
 from kvdocs.serving.remedies import remedies, weights_in
 
 MIB, GIB = 2**20, 2**30
@@ -29,10 +29,10 @@ QWEN3_4B = Model(
 )
 
 
-def on(key: str, model: Model = QWEN, **changes) -> Request:
+def on(key: str, model: Model = QWEN, **changes) -> Question:
     card = CARDS[key]
     weights = model.weights.bytes if model.weights else None
-    request = Request(model, card.memory_mib * MIB, card, weights=weights, tokens=4096)
+    request = Question(model, card.memory_mib * MIB, card, weights=weights, tokens=4096)
     return replace(request, **changes)
 
 
