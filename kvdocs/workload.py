@@ -15,8 +15,8 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any, BinaryIO
 
-from kvdocs.fit import size_of
 from kvdocs.formula.layers import plural
+from kvdocs.literal import size_of
 from kvdocs.serving.estimates import estimates
 from kvdocs.serving.request_log import lines, tokenizer
 from kvdocs.serving.space import Space

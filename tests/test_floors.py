@@ -17,6 +17,11 @@ TOP = {
     "cost": "cli",
     "explain": "cli",
     "fit": "cli",
+    "fit_options": "cli",
+    "fit_table": "cli",
+    "fit_vllm": "cli",
+    "fit_transformers": "cli",
+    "fit_llama_cpp": "cli",
     "cost_engine": "cli",
     "workload": "cli",
 }

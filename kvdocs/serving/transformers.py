@@ -119,6 +119,43 @@ def peak_of_next_token(
     return peak
 
 
+def most_while_growing(
+    layout: CacheLayout, tokens: int, new: int, dtype: str = DEFAULT_DTYPE
+) -> tuple[int, bool]:
+    """The most the cache takes while one more token joins, in bytes, and whether that is exact.
+
+    Exact where ``peak_of_next_token`` knows it. Else no more than all layers after the token, and
+    the largest of them twice: layers take turns, and each makes its new tensors beside the old
+    ones, or copies a new state into the old one (lines 1271-1297).
+    """
+    peak = peak_of_next_token(layout, tokens, new, dtype)
+    if peak is not None:
+        return peak, True
+    size = DTYPE_BYTES[dtype_name(dtype)]
+    bound = largest = 0
+    for layer in layout.layers:
+        before = sum(bytes_by_transformers(x, tokens, new, size)[1] for x in layer.parts)
+        after = sum(bytes_by_transformers(x, tokens + 1, 1, size)[1] for x in layer.parts)
+        bound += max(before, after)
+        largest = max(largest, before, after)
+    return bound + largest, False
+
+
+def cache_dtype(name: str) -> str:
+    """The full name of a dtype that transformers' own cache can have, which is the model's.
+
+    Raises:
+        ValueError: not such a dtype.
+    """
+    dtype = dtype_name(name)
+    if DTYPE_BYTES[dtype] < 2:
+        raise ValueError(
+            f"transformers caches in the model's dtype, not in {dtype}; "
+            "use bfloat16, float16 or float32"
+        )
+    return dtype
+
+
 def static(
     layout: CacheLayout,
     longest: int,
