@@ -177,10 +177,12 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
     weights.add_argument("--weights-dtype", metavar="DTYPE", help="bf16, fp8, int4, q8_0 …")
     weights.add_argument("--weights", metavar="SIZE", help="or the size of all weights")
     fit.add_argument(
-        "--overhead", metavar="SIZE", help="working memory; for vLLM there is a cited range"
+        "--overhead", metavar="SIZE", help="working memory; only for vLLM there is a cited range"
     )
     fit.add_argument(
-        "--available", metavar="SIZE", help='the engine\'s own "Available KV cache memory": exact'
+        "--available",
+        metavar="SIZE",
+        help='what is left for the cache, vLLM\'s "Available KV cache memory"; then exact',
     )
     vllm = fit.add_argument_group("vLLM only")
     vllm.add_argument("--tp", type=_ranks, metavar="N", help="tensor-parallel ranks (1)")

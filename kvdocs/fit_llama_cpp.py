@@ -57,7 +57,7 @@ def notes(asked: LlamaCppQuestion, best: Contexts) -> list[str]:
     said = []
     if asked.available is None and asked.weights_source != "stated":
         said.append("weights are not those of a GGUF file: state its size with --weights")
-    if best.sequences == MOST_SEQUENCES:
+    if asked.users is None and best.sequences == MOST_SEQUENCES:
         said.append(f"llama.cpp serves at most {MOST_SEQUENCES} sequences at once")
     return said
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kvdocs.fit_options import of_engine
 from kvdocs.formula.layers import plural
 from kvdocs.serving.capacity import Answer, total, total_at_best
-from kvdocs.serving.question import Term
+from kvdocs.serving.question import LONGEST, Term
 from kvdocs.serving.remedies import Remedy
 from kvdocs.units import exact, ratio, span
 
@@ -43,7 +43,9 @@ def notes(answer: Answer) -> list[str]:
     """What the reader should know beside the answer."""
     question, said = answer.question, []
     limit = question.model.longest_text
-    if limit is None:
+    if limit is None and question.tokens is None and answer.tokens == LONGEST:
+        said.append(f"the cache stops growing, so {answer.tokens:,} tokens stand for any number")
+    elif limit is None:
         said.append("how many tokens it was made for is not known, so memory is the only limit")
     elif answer.tokens > limit:
         said.append(f"the model was made for {limit:,} tokens")

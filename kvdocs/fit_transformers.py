@@ -6,6 +6,7 @@ import argparse
 
 from kvdocs.facts.models import Model
 from kvdocs.formula.layers import plural
+from kvdocs.serving.transformers import cache_dtype
 from kvdocs.serving.transformers_question import Batch, TransformersQuestion
 from kvdocs.serving.weights import published_dtype
 from kvdocs.units import exact
@@ -17,11 +18,21 @@ if TYPE_CHECKING:
 
 def question(args: argparse.Namespace, model: Model) -> TransformersQuestion:
     """The engine's own options. The cache has the model's dtype, which is the config's unless
-    transformers is told another (modeling_utils.py:4041 of transformers 5.24.0)."""
+    transformers is told another (modeling_utils.py:4041 of transformers 5.24.0).
+
+    Raises:
+        ValueError: transformers does not cache in this dtype.
+    """
     asked, named_by = args.kv_dtype.lower(), None
     if asked == "auto":
         asked, named_by = published_dtype(model) or ("auto", None)
-    return TransformersQuestion(model, kv_dtype=asked, kv_dtype_from=named_by)
+    if asked == "auto":
+        return TransformersQuestion(model)
+    try:
+        return TransformersQuestion(model, kv_dtype=cache_dtype(asked), kv_dtype_from=named_by)
+    except ValueError as error:
+        where = f"{model.id}: {named_by}" if named_by else "--kv-dtype"
+        raise ValueError(f"{where}: {error}" + (" with --kv-dtype" if named_by else "")) from None
 
 
 def options(asked: TransformersQuestion) -> dict[str, Any]:

@@ -70,6 +70,10 @@ def test_torch_and_transformers_are_imported_in_evidence_only(floor):
         ["cost", "Qwen/Qwen2.5-7B-Instruct"],
         ["cost", "google/gemma-3-4b-it", "--json"],
         ["explain", "kvdocs/facts/reports.toml", "--model", "Qwen/Qwen3-14B"],
+        *(
+            ["fit", "google/gemma-3-4b-it", "--available", "9GiB", "--engine", engine]
+            for engine in ("vllm", "transformers", "llama.cpp")
+        ),
         ["--help"],
     ],
 )

@@ -16,7 +16,13 @@ from dataclasses import dataclass
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import CrossAttention, Shared
 from kvdocs.formula.layers import FullAttention, Latent, Layer
-from kvdocs.formula.layout import DEFAULT_DTYPE, DTYPE_BYTES, CacheLayout, dtype_name
+from kvdocs.formula.layout import (
+    DEFAULT_DTYPE,
+    DTYPE_BYTES,
+    DTYPE_SHORT,
+    CacheLayout,
+    dtype_name,
+)
 from kvdocs.formula.several import IndexKeys
 
 RELEASE = (5, 24, 0)  # the one that is described where no other is named
@@ -147,8 +153,8 @@ def cache_dtype(name: str) -> str:
     Raises:
         ValueError: not such a dtype.
     """
-    dtype = dtype_name(name)
-    if DTYPE_BYTES[dtype] < 2:
+    dtype = DTYPE_SHORT.get(name.lower(), name.lower())
+    if DTYPE_BYTES.get(dtype, 0) < 2:
         raise ValueError(
             f"transformers caches in the model's dtype, not in {dtype}; "
             "use bfloat16, float16 or float32"
