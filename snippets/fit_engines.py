@@ -40,4 +40,4 @@ left = [gib(total(answer.terms), total_at_best(answer.terms)) for answer in answ
 rows.append(["= left for the cache", *left])
 seats = [span(answer.sure.sequences, answer.best.sequences) for answer in answers]
 rows.append(["**sequences**", *(f"**{count}**" for count in seats)])
-print(markdown(["", *QUESTIONS], rows, "lrrr"))
+print(markdown(["term", *QUESTIONS], rows, "lrrr"))

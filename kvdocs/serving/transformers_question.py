@@ -65,9 +65,9 @@ class TransformersQuestion(Question):
         """Why there is no range."""
         return (
             "transformers computes a whole prompt in one step, so what it needs beside weights and "
-            "cache grows with the prompt and the batch, and no source gives a range for it. State "
-            "it with --overhead SIZE: the peak of one run by torch.cuda.max_memory_allocated(), "
-            "less weights and cache, and what CUDA takes for itself; or state --available"
+            "cache grows with the prompt and the batch, and no range with a source is known here. "
+            "State it with --overhead SIZE: torch.cuda.max_memory_allocated() after one run, less "
+            "weights and cache, and what CUDA takes for itself; or state --available"
         )
 
     def one(self, tokens: int) -> Batch:
@@ -94,7 +94,7 @@ class TransformersQuestion(Question):
         worse, better = (
             one.growth * (self.users or max(1, found.sequences)) for found in (sure, best)
         )
-        name = "second copy of what a new token joins"
+        name = "second copy while it grows"
         if one.exact:
             source = "cache_utils.py:136 and 242 of transformers 5.24.0"
         else:

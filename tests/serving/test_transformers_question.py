@@ -137,7 +137,7 @@ def test_remedies_are_those_that_transformers_has():
         ({"kv_dtype": "fp8"}, "not in fp8_e4m3"),
         ({"users": 0}, "--users is 0"),
         ({"available": None}, "state --weights"),
-        ({"available": None, "weights": 2**30}, "no source gives a range"),
+        ({"available": None, "weights": 2**30}, "no range with a source"),
     ],
 )
 def test_contradictions_are_named(changes, words):
