@@ -119,9 +119,10 @@ def peak_of_next_token(
     for part in parts:
         _, before = kept_by_transformers(part, tokens, new)
         _, after = kept_by_transformers(part, tokens + 1, 1)
+        width = 4 if isinstance(part, IndexKeys) and part.float32 else size
         for elements in _replaced_together(part):
-            peak = max(peak, now + elements * after * size)
-            now += elements * (after - before) * size
+            peak = max(peak, now + elements * after * width)
+            now += elements * (after - before) * width
     return peak
 
 

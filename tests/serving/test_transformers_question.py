@@ -7,8 +7,12 @@ import pytest
 from kvdocs.evidence.caches import build_decoder, held
 from kvdocs.facts.models import Model, Source
 from kvdocs.facts.snapshot import load
+from kvdocs.formula import CacheLayout
+from kvdocs.formula.layers import Latent
+from kvdocs.formula.several import IndexKeys, Several
 from kvdocs.serving.capacity import fit, total
 from kvdocs.serving.remedies import remedies
+from kvdocs.serving.transformers import peak_of_next_token
 from kvdocs.serving.transformers_question import TransformersQuestion
 from tests.evidence.tiny import FAMILIES
 from tests.installed import missing_architecture, version
@@ -19,6 +23,7 @@ EXACT = (
     "gpt_oss, alternating",
     "mistral, window",
     "deepseek_v3, latent",
+    "deepseek_v32, latent and index",
     "llama4, chunks",
     "gemma3n, shared",
 )
@@ -44,6 +49,7 @@ def one_token(cache) -> list:
             "kv": [x[:, :, :1].clone() for x in (layer.keys, layer.values)]
             if getattr(layer, "keys", None) is not None
             else None,
+            "index": layer.indexer_keys[:, :1].clone() if hasattr(layer, "indexer_keys") else None,
             "conv": {n: x[..., :1].clone() for n, x in getattr(layer, "conv_states", {}).items()},
         }
         for layer in cache.layers
@@ -62,6 +68,8 @@ def grow(cache, new: list) -> None:
                 cache.update_recurrent_state(torch.ones_like(state), index, state_idx=number)
         if given["kv"]:
             cache.update(*given["kv"], index)
+        if given["index"] is not None:
+            cache.update_indexer(given["index"], index)
 
 
 @pytest.mark.parametrize("batch", [1, 3])
@@ -92,6 +100,34 @@ def test_a_batch_takes_what_is_said_and_grows_within_it(name, batch):
         assert grown == batch * one.growth
     else:
         assert 0 < grown <= batch * one.growth
+
+
+def test_index_keys_in_32_bits_are_copied_in_32_bits():
+    version()
+    import torch
+    from transformers import DynamicCache
+    from transformers.cache_utils import DynamicIndexedLayer
+
+    from tests.gpu.experiments import memory
+
+    def states(tokens):
+        sizes = (24, torch.bfloat16), (8, torch.bfloat16), (64, torch.float32)
+        latent, rope, index = (torch.zeros(1, 1, tokens, n, dtype=dtype) for n, dtype in sizes)
+        return {"kv": [latent, rope], "index": index[:, 0], "conv": {}}
+
+    layout = CacheLayout((Several((Latent(24, 8), IndexKeys(64, float32=True))),) * 3)
+    cache = DynamicCache()
+    cache.layers = [DynamicIndexedLayer() for _ in layout.layers]
+    with memory("cpu") as meter:
+        grow(cache, [states(40) for _ in layout.layers])
+        new = [states(1) for _ in layout.layers]
+        given = sum(x.nbytes for one in new for x in (*one["kv"], one["index"]))
+        before = meter.requested() - given
+        meter.forget_peak()
+        grow(cache, new)
+        peak = meter.peak() - given
+    assert before == layout.bytes(40)
+    assert peak == peak_of_next_token(layout, 40, 40)
 
 
 @pytest.mark.parametrize("name", ["llama, grouped", "gpt_oss, alternating"])
