@@ -157,6 +157,9 @@ def _add_cost(cost: argparse.ArgumentParser) -> None:
     )
 
 
+ENGINES = ("vllm", "transformers", "llama.cpp")
+
+
 def _add_fit(fit: argparse.ArgumentParser) -> None:
     _add_model(fit)
     card = fit.add_mutually_exclusive_group()
@@ -164,23 +167,41 @@ def _add_fit(fit: argparse.ArgumentParser) -> None:
     card.add_argument("--vram", metavar="SIZE", help="or its memory, such as 24564MiB")
     fit.add_argument("--tokens", type=_tokens, metavar="N", help="length of each sequence")
     fit.add_argument("--users", type=_count, metavar="N", help="sequences at once")
-    fit.add_argument("--kv-dtype", default="auto", help="cache dtype, in vLLM's words (auto)")
-    weights = fit.add_mutually_exclusive_group()
-    weights.add_argument("--weights-dtype", metavar="DTYPE", help="bf16, fp8, int8 or int4")
-    weights.add_argument("--weights", metavar="SIZE", help="or the size of all weights")
-    fit.add_argument("--tp", type=_ranks, default=1, metavar="N", help="tensor-parallel ranks")
-    fit.add_argument("--pp", type=_ranks, default=1, metavar="N", help="pipeline stages")
-    fit.add_argument("--engine", choices=("vllm",), default="vllm", help="vllm, as of 0.33.0")
-    fit.add_argument("--utilization", metavar="SHARE", help="share the engine may use, such as 0.9")
-    fit.add_argument("--overhead", metavar="SIZE", help="working memory, not a cited range")
+    fit.add_argument("--engine", choices=ENGINES, default="vllm", help="which engine (vllm)")
     fit.add_argument(
-        "--available", metavar="SIZE", help='the engine\'s own "Available KV cache memory": exact'
+        "--kv-dtype",
+        default="auto",
+        help="cache dtype, in the engine's words (auto); llama.cpp also takes K,V: q8_0,q4_0",
+    )
+    weights = fit.add_mutually_exclusive_group()
+    weights.add_argument("--weights-dtype", metavar="DTYPE", help="bf16, fp8, int4, q8_0 …")
+    weights.add_argument("--weights", metavar="SIZE", help="or the size of all weights")
+    fit.add_argument(
+        "--overhead", metavar="SIZE", help="working memory; only for vLLM there is a cited range"
     )
     fit.add_argument(
+        "--available",
+        metavar="SIZE",
+        help='what is left for the cache, vLLM\'s "Available KV cache memory"; then exact',
+    )
+    vllm = fit.add_argument_group("vLLM only")
+    vllm.add_argument("--tp", type=_ranks, metavar="N", help="tensor-parallel ranks (1)")
+    vllm.add_argument("--pp", type=_ranks, metavar="N", help="pipeline stages (1)")
+    vllm.add_argument(
+        "--utilization", metavar="SHARE", help="share of the card the engine may use, such as 0.9"
+    )
+    vllm.add_argument(
         "--max-num-batched-tokens",
         type=_count,
         metavar="N",
         help="tokens of one step (vLLM's default for the card, else 2048)",
+    )
+    llama = fit.add_argument_group("llama.cpp only, where --users is -np")
+    llama.add_argument(
+        "--kv-unified", action="store_true", default=None, help="all sequences share the cells"
+    )
+    llama.add_argument(
+        "--ubatch-size", type=_count, metavar="N", help="tokens computed at once (512)"
     )
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from kvdocs.cost import row
 from kvdocs.facts.models import Model
-from kvdocs.formula.layout import DTYPE_BYTES
 from kvdocs.serving.transformers import (
     RELEASE,
     as_cached,
+    cache_dtype,
     expanded,
     held,
     peak_of_next_token,
@@ -35,12 +35,8 @@ def by_transformers(model: Model, found: dict[str, Any]) -> dict[str, Any]:
         ConfigError: a field that the cached shape needs is missing.
         ValueError: transformers does not cache in this dtype.
     """
-    tokens, dtype, encoder = found["tokens"], found["kv_dtype"], found["encoder_tokens"]
-    if DTYPE_BYTES[dtype] < 2:
-        raise ValueError(
-            f"transformers caches in the model's dtype, not in {dtype}; "
-            "use bfloat16, float16 or float32"
-        )
+    tokens, encoder = found["tokens"], found["encoder_tokens"]
+    dtype = cache_dtype(found["kv_dtype"])
     layout = as_cached(model.layout, model.config, model.id)
     older = expanded(model.layout, model.config, model.id)
     now = held(layout, tokens, tokens, dtype, encoder or 0)

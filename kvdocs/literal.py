@@ -73,3 +73,37 @@ class Literal:
         if not self.grouped and abs(self.number) >= 1000:
             digits = digits.replace(",", "")
         return digits + self.space + self.unit
+
+
+LARGEST_SIZE = 2**50  # bytes
+
+
+def size(text: str) -> int:
+    """An amount of memory with its unit, in bytes.
+
+    Raises:
+        ValueError: no number, no unit, less than nothing or more than 1,024 TiB.
+
+    >>> size("24564MiB"), size("10 GiB"), size("15.2 GB")
+    (25757220864, 10737418240, 15200000000)
+    """
+    literal = Literal.parse(text.strip())
+    if literal.unit not in BYTE_UNITS or literal.number < 0:
+        units = "MiB, GiB, MB, GB or bytes"
+        raise ValueError(f"{text!r} is no size: write a number and {units}, such as 24564MiB")
+    found = int(literal.number * literal.scale)
+    if found > LARGEST_SIZE:
+        raise ValueError(f"{text!r} is more than 1,024 TiB, which no machine has")
+    return found
+
+
+def size_of(flag: str, text: str) -> int:
+    """``size`` of what was given with ``flag``, which errors name.
+
+    Raises:
+        ValueError: as for ``size``.
+    """
+    try:
+        return size(text)
+    except ValueError as error:
+        raise ValueError(f"{flag}: {error}") from None

@@ -67,6 +67,15 @@ def ratio(numerator: int, denominator: int, decimals: int) -> str:
     return f"{sign}{int(whole):,}" + (f".{part}" if part else "")
 
 
+def span(low: int, high: int) -> str:
+    """A count, or the two ends of a range.
+
+    >>> span(18, 18), span(18, 1032)
+    ('18', '18 to 1,032')
+    """
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
 def _fitting(count: int, family: dict[str, int], digits: int) -> str:
     unit = max((u for u in family if count >= family[u]), key=family.__getitem__, default="")
     if not unit:

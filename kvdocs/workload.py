@@ -15,9 +15,9 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any, BinaryIO
 
-from kvdocs.fit import size_of
 from kvdocs.formula.layers import plural
-from kvdocs.serving.plans import plans
+from kvdocs.literal import size_of
+from kvdocs.serving.estimates import estimates
 from kvdocs.serving.request_log import lines, tokenizer
 from kvdocs.serving.space import Space
 from kvdocs.serving.vllm import Options
@@ -67,7 +67,7 @@ def answer(
         found["over_limit"] = workload.longer_than(max_model_len) if max_model_len else 0
         found["plans"] = [
             asdict(plan) | {"overflow": float(plan.overflow)}
-            for plan in plans(workload, space, risk, max_model_len)
+            for plan in estimates(workload, space, risk, max_model_len)
         ]
     return found
 

@@ -1,7 +1,8 @@
 """Sequences against their length on one card: FP8 halves the price, windows bend the line."""
 
 from kvdocs.facts.claims import load_gpus
-from kvdocs.serving.capacity import Request, fit
+from kvdocs.serving.capacity import fit
+from kvdocs.serving.vllm_question import VllmQuestion
 from kvdocs.site.charts import Seats, seats
 from kvdocs.site.scope import model
 
@@ -20,7 +21,7 @@ def points(model_id: str, dtype: str) -> tuple[tuple[int, int], ...]:
     assert found.weights is not None
     memory, weights = card.memory_mib * 2**20, found.weights.bytes
     answers = (
-        fit(Request(found, memory, card, tokens=2**power, kv_dtype=dtype, weights=weights))
+        fit(VllmQuestion(found, memory, card, tokens=2**power, kv_dtype=dtype, weights=weights))
         for power in range(9, 15)
     )
     return tuple((one.tokens, one.sure.sequences) for one in answers if one.sure.sequences)

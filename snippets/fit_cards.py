@@ -1,7 +1,8 @@
 """What cards sold as 24 GB really have, and how many conversations of Qwen2.5-7B that makes."""
 
 from kvdocs.facts.claims import load_gpus
-from kvdocs.serving.capacity import Request, fit
+from kvdocs.serving.capacity import fit
+from kvdocs.serving.vllm_question import VllmQuestion
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
 from kvdocs.units import ratio
@@ -13,8 +14,8 @@ for card in sorted(load_gpus().values(), key=lambda one: -one.memory_mib):
     if card.sold_as != "24 GB":
         continue
     memory = card.memory_mib * 2**20
-    request = Request(found, memory, card, tokens=4096, weights=found.weights.bytes)
-    answer = fit(request)
+    question = VllmQuestion(found, memory, card, tokens=4096, weights=found.weights.bytes)
+    answer = fit(question)
     seats = f"{answer.sure.sequences} to {answer.best.sequences}"
     fp8 = "storage and arithmetic" if card.fp8_arithmetic else "storage only"
     rows.append(

@@ -1,16 +1,17 @@
 """What `kvdocs fit` says where it does not fit."""
 
 from kvdocs.facts.claims import load_gpus
-from kvdocs.fit import table
-from kvdocs.serving.capacity import Request, fit
+from kvdocs.fit_table import table
+from kvdocs.serving.capacity import fit
 from kvdocs.serving.remedies import remedies
+from kvdocs.serving.vllm_question import VllmQuestion
 from kvdocs.site.scope import model
 
 found = model("Qwen/Qwen2.5-7B-Instruct")
 card = load_gpus()["rtx_4090"]
 assert found.weights is not None
 memory, weights = card.memory_mib * 2**20, found.weights.bytes
-answer = fit(Request(found, memory, card, tokens=4096, users=30, weights=weights))
+answer = fit(VllmQuestion(found, memory, card, tokens=4096, users=30, weights=weights))
 print("```text")
 print(table(answer, remedies(answer)).partition("\n\n")[2].partition("\n\n")[2])
 print("```")

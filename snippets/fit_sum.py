@@ -1,7 +1,8 @@
 """The 24 GB answer, term by term: what is left for the cache of Qwen2.5-7B on an RTX 4090."""
 
 from kvdocs.facts.claims import load_gpus
-from kvdocs.serving.capacity import Request, fit, total
+from kvdocs.serving.capacity import fit, total
+from kvdocs.serving.vllm_question import VllmQuestion
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
 from kvdocs.units import ratio
@@ -28,7 +29,7 @@ found = model("Qwen/Qwen2.5-7B-Instruct")
 card = load_gpus()["rtx_4090"]
 assert found.weights is not None
 answer = fit(
-    Request(
+    VllmQuestion(
         found,
         card.memory_mib * 2**20,
         card,

@@ -13,7 +13,7 @@ NAMES = {
 }
 
 rows = []
-for plan in example().plans:
+for plan in example().estimates:
     percent = plan.overflow * 100
     often = ratio(percent.numerator, percent.denominator, 2) + "%"
     if percent < 0.01:

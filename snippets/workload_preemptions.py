@@ -13,8 +13,8 @@ requests = random.Random("arrivals").choices(found.requests, k=3000)
 needed = sum(one.prompt + one.output - 1 for one in requests)
 average = mean(found.workload.at_a_moment(found.space))
 limits = {
-    "p99": found.plan("p99").sequences,
-    "the log, at the stated risk": found.plan("moment").sequences,
+    "p99": found.estimate("p99").sequences,
+    "the log, at the stated risk": found.estimate("moment").sequences,
     "the mean": int(found.space.blocks / average),
     "nothing: twice the mean": int(2 * found.space.blocks / average),
 }

@@ -122,6 +122,13 @@ def test_no_remedy_is_one_that_vllm_refuses(capsys):
     assert one[0] == 0  # 32 attention heads, 4 KV heads
 
 
+def test_a_stage_without_a_cache_is_refused(capsys):
+    """Gemma-4-E2B: the second half of its layers reads the caches of the first."""
+    status, out, err = ask(capsys, "google/gemma-4-E2B", "--gpu", "h100", "--pp", "2")
+    assert (status, out) == (2, "")
+    assert "choose another --pp" in err
+
+
 def test_nothing_left_is_an_answer(capsys):
     status, out, _ = ask(capsys, QWEN, "--available", "0GiB")
     assert status == 1
@@ -153,6 +160,7 @@ def test_one_is_not_written_as_many(capsys):
         (["--gpu", "a10", "--kv-dtype", "fp8_per_token_head"], "this format needs 8.9 or more"),
         (["--gpu", "4090", "--kv-dtype", "ultraquant_4bit"], "needs a card by AMD"),
         (["--gpu", "a100_80gb", "--kv-dtype", "fp8_ds_mla"], "needs 9.x or 10.x or 12.x"),
+        (["--gpu", "4090", "--pp", "0"], "from 1 to 1,024"),
         (["--gpu", "4090", "--tp", "8"], "28 attention heads cannot be divided by 8"),
         (["--gpu", "4090", "--tp", "5000"], "from 1 to 1,024"),
         (["--gpu", ""], "is not in the table of cards"),

@@ -17,6 +17,11 @@ TOP = {
     "cost": "cli",
     "explain": "cli",
     "fit": "cli",
+    "fit_options": "cli",
+    "fit_table": "cli",
+    "fit_vllm": "cli",
+    "fit_transformers": "cli",
+    "fit_llama_cpp": "cli",
     "cost_engine": "cli",
     "workload": "cli",
 }
@@ -65,6 +70,10 @@ def test_torch_and_transformers_are_imported_in_evidence_only(floor):
         ["cost", "Qwen/Qwen2.5-7B-Instruct"],
         ["cost", "google/gemma-3-4b-it", "--json"],
         ["explain", "kvdocs/facts/reports.toml", "--model", "Qwen/Qwen3-14B"],
+        *(
+            ["fit", "google/gemma-3-4b-it", "--available", "9GiB", "--engine", engine]
+            for engine in ("vllm", "transformers", "llama.cpp")
+        ),
         ["--help"],
     ],
 )

@@ -22,6 +22,7 @@ from kvdocs.formula.several import IndexKeys
 
 VERSION = "llama.cpp 0c1e570 (llama-cpp-python 0.3.36)"
 MOST_SEQUENCES = 256  # src/llama-cparams.h:8
+MOST_CELLS = 2**32 - 256  # tokens of a context; counted in 32 bits, and rounded up
 CELLS_ROUNDED_TO = 256  # src/llama-context.cpp:290 and 296, src/llama-kv-cache-iswa.cpp:73
 
 # What --cache-type-k and --cache-type-v take (common/arg.cpp:304-314): elements and bytes of a
@@ -82,7 +83,8 @@ class Context:
     flash_attention: bool = True
 
     def __post_init__(self) -> None:
-        for name, most in ("n_ctx", 2**32 - 256), ("sequences", MOST_SEQUENCES), ("ubatch", 2**31):
+        limits = {"n_ctx": MOST_CELLS, "sequences": MOST_SEQUENCES, "ubatch": 2**31}
+        for name, most in limits.items():
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
                 raise ValueError(f"{name} is {value!r}, not a whole number from 1 to {most:,}")

@@ -1,7 +1,8 @@
 """What would make it fit, in order of what it costs in quality and money.
 
 In: an ``Answer`` that does not fit. Out: changes that do fit, each tried through the same sum:
-fewer tokens, an FP8 cache, smaller weights, another card, more ranks.
+fewer tokens, a smaller cache, smaller weights, another card, more cards. Which of these there are
+is the engine's: its ``Question`` says so.
 """
 
 from __future__ import annotations
@@ -10,14 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kvdocs.facts.claims import load_gpus
-from kvdocs.facts.models import Model
 from kvdocs.formula.layers import plural
-from kvdocs.serving.capacity import MIB, Answer, Request, fit
+from kvdocs.serving.capacity import Answer, fit
+from kvdocs.serving.question import MIB, Change, Question
+from kvdocs.serving.weights import weights_in
 from kvdocs.units import binary
-
-WEIGHT_BITS = {"bfloat16": 16, "float16": 16, "fp8": 8, "int8": 8, "int4": 4}
-SHORT = {"bf16": "bfloat16", "fp16": "float16"}
-RANKS = (2, 4, 8)
 
 
 @dataclass(frozen=True)
@@ -30,96 +28,57 @@ class Remedy:
 
 
 def remedies(answer: Answer) -> list[Remedy]:
-    """The changes that make the request fit; each one alone."""
+    """The changes that make it fit; each one alone."""
     if answer.fits:
         return []
-    return [*_fewer_tokens(answer), *_changed(answer.request)]
-
-
-def weights_in(model: Model, dtype: str) -> tuple[int, str]:
-    """Bytes of the model's weights in another number format, and where that comes from.
-
-    A quantised checkpoint keeps scales, and some tensors in 16 bits, so it is a little larger.
-
-    Raises:
-        ValueError: the size in 16 bits is not known, or the format is not.
-    """
-    name = SHORT.get(dtype, dtype)
-    if name not in WEIGHT_BITS:
-        known = ", ".join([*WEIGHT_BITS, *SHORT])
-        raise ValueError(f"unknown format of weights {dtype!r}; choose one of {known}")
-    if model.weights is None:
-        raise ValueError(f"the size of {model.id}'s weights is not known: state --weights")
-    config = {**model.config, **(model.config.get("text_config") or {})}
-    published = config.get("torch_dtype") or config.get("dtype")
-    if config.get("quantization_config") or published not in ("bfloat16", "float16"):
-        raise ValueError(
-            f"{model.id} is not published in 16 bits, so its size in {name} does not follow from "
-            "it: state --weights"
-        )
-    size = -(-model.weights.bytes * WEIGHT_BITS[name] // 16)
-    return size, f"{WEIGHT_BITS[name]} bits for each of the 16 published, scales left out"
+    return [*_fewer_tokens(answer), *_changed(answer.question)]
 
 
 def _fewer_tokens(answer: Answer) -> Iterator[Remedy]:
-    request = answer.request
-    if request.tokens is None:
+    question = answer.question
+    if question.tokens is None:
         return
-    shorter = fit(replace(request, tokens=None))
+    shorter = fit(replace(question, tokens=None))
     if shorter.fits:
-        tokens = min(shorter.tokens, request.tokens)
+        tokens = min(shorter.tokens, question.tokens)
         each = f" for each of {answer.users:,}" if answer.users > 1 else ""
         text = f"at most {plural(tokens, 'token')}{each}"
-        yield Remedy(f"--tokens {tokens}", text, fit(replace(request, tokens=tokens)))
+        yield Remedy(f"--tokens {tokens}", text, fit(replace(question, tokens=tokens)))
 
 
-def _changed(request: Request) -> Iterator[Remedy]:
+def _changed(question: Question) -> Iterator[Remedy]:
     """Every other change, tried with everything else left alone."""
-    tries = [_fp8_cache(request)]
-    if request.available is None:  # where that is stated, what else changes is not known
-        tries += [_smaller_weights(request), _another_card(request), _more_ranks(request)]
-    for attempts in tries:
-        for flag, text, changed in attempts:
+    tries = [question.smaller_caches()]
+    if question.available is None:  # where that is stated, what else changes is not known
+        tries += [_smaller_weights(question), _another_card(question), question.more_cards()]
+    for changes in tries:
+        for change in changes:
             try:
-                answer = fit(changed)
+                answer = fit(change.question)
             except ValueError:
                 continue
             if answer.fits:
-                yield Remedy(flag, text, answer)
+                yield Remedy(change.flag, change.text, answer)
                 break
 
 
-def _fp8_cache(request: Request) -> Iterator[tuple[str, str, Request]]:
-    if request.kv_dtype in ("auto", "bfloat16", "float16"):
-        text = "a cache in FP8, half the size"
-        if request.gpu is None:
-            text += ", on a card of compute capability 8.0 or more"
-        yield "--kv-dtype fp8", text, replace(request, kv_dtype="fp8")
-
-
-def _smaller_weights(request: Request) -> Iterator[tuple[str, str, Request]]:
-    for dtype in ("fp8", "int4"):
+def _smaller_weights(question: Question) -> Iterator[Change]:
+    for dtype in question.smaller_weights:
         try:
-            size, source = weights_in(request.model, dtype)
+            size, source = weights_in(question.model, dtype, question.weight_bits)
         except ValueError:
             return
-        if request.weights is not None and size < request.weights:
-            text = f"weights of {WEIGHT_BITS[dtype]} bits, about {binary(size)}"
-            changed = replace(request, weights=size, weights_source=source)
-            yield f"--weights-dtype {dtype}", text, changed
+        if question.weights is not None and size < question.weights:
+            bits = float(question.weight_bits[dtype])
+            text = f"weights of {bits:g} bits, about {binary(size)}"
+            changed = replace(question, weights=size, weights_source=source)
+            yield Change(f"--weights-dtype {dtype}", text, changed)
 
 
-def _another_card(request: Request) -> Iterator[tuple[str, str, Request]]:
+def _another_card(question: Question) -> Iterator[Change]:
     cards = sorted(load_gpus().values(), key=lambda card: card.memory_mib)
     for card in cards:
-        if card.memory_mib * MIB > request.memory:
+        if card.memory_mib * MIB > question.memory:
             text = f"another card: {card.name}, {card.memory_mib:,} MiB"
-            changed = replace(request, gpu=card, memory=card.memory_mib * MIB)
-            yield f"--gpu {card.key}", text, changed
-
-
-def _more_ranks(request: Request) -> Iterator[tuple[str, str, Request]]:
-    for ranks in RANKS:
-        if ranks > request.tp:
-            text = f"{ranks} such cards, one rank each"
-            yield f"--tp {ranks}", text, replace(request, tp=ranks)
+            changed = replace(question, gpu=card, memory=card.memory_mib * MIB)
+            yield Change(f"--gpu {card.key}", text, changed)

@@ -16,7 +16,13 @@ from dataclasses import dataclass
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import CrossAttention, Shared
 from kvdocs.formula.layers import FullAttention, Latent, Layer
-from kvdocs.formula.layout import DEFAULT_DTYPE, DTYPE_BYTES, CacheLayout, dtype_name
+from kvdocs.formula.layout import (
+    DEFAULT_DTYPE,
+    DTYPE_BYTES,
+    DTYPE_SHORT,
+    CacheLayout,
+    dtype_name,
+)
 from kvdocs.formula.several import IndexKeys, Several
 
 RELEASE = (5, 24, 0)  # the one that is described where no other is named
@@ -121,10 +127,48 @@ def peak_of_next_token(
     for part in parts:
         _, before = kept_by_transformers(part, tokens, new)
         _, after = kept_by_transformers(part, tokens + 1, 1)
+        width = 4 if isinstance(part, IndexKeys) and part.float32 else size
         for elements in _replaced_together(part):
-            peak = max(peak, now + elements * after * size)
-            now += elements * (after - before) * size
+            peak = max(peak, now + elements * after * width)
+            now += elements * (after - before) * width
     return peak
+
+
+def most_while_growing(
+    layout: CacheLayout, tokens: int, new: int, dtype: str = DEFAULT_DTYPE
+) -> tuple[int, bool]:
+    """The most the cache takes while one more token joins, in bytes, and whether that is exact.
+
+    Exact where ``peak_of_next_token`` knows it. Else no more than all layers after the token, and
+    the largest of them twice: layers take turns, and each makes its new tensors beside the old
+    ones, or copies a new state into the old one (lines 1271-1297).
+    """
+    peak = peak_of_next_token(layout, tokens, new, dtype)
+    if peak is not None:
+        return peak, True
+    size = DTYPE_BYTES[dtype_name(dtype)]
+    bound = largest = 0
+    for layer in layout.layers:
+        before = sum(bytes_by_transformers(x, tokens, new, size)[1] for x in layer.parts)
+        after = sum(bytes_by_transformers(x, tokens + 1, 1, size)[1] for x in layer.parts)
+        bound += max(before, after)
+        largest = max(largest, before, after)
+    return bound + largest, False
+
+
+def cache_dtype(name: str) -> str:
+    """The full name of a dtype that transformers' own cache can have, which is the model's.
+
+    Raises:
+        ValueError: not such a dtype.
+    """
+    dtype = DTYPE_SHORT.get(name.lower(), name.lower())
+    if DTYPE_BYTES.get(dtype, 0) < 2:
+        raise ValueError(
+            f"transformers caches in the model's dtype, not in {dtype}; "
+            "use bfloat16, float16 or float32"
+        )
+    return dtype
 
 
 def static(

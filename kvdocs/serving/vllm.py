@@ -41,7 +41,13 @@ class Pool:
         pages, count = pages_of(layout, options), options.pipeline_parallel_size
         if not pages:
             raise ValueError("no layer keeps a cache, so memory for it sets no limit")
-        return cls(options, group_layers(pages), stages(len(layout.layers), count))
+        pool = cls(options, group_layers(pages), stages(len(layout.layers), count))
+        if not all(pool.block_bytes):
+            raise ValueError(
+                "how vLLM 0.33.0 plans a pipeline stage in which no layer keeps a cache is not "
+                "known here: choose another --pp"
+            )
+        return pool
 
     @property
     def block_bytes(self) -> tuple[int, ...]:

@@ -12,6 +12,10 @@ from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.serving import llama_cpp, transformers, vllm, vllm_states
+from kvdocs.serving.llama_cpp_question import LlamaCppQuestion
+from kvdocs.serving.question import Question
+from kvdocs.serving.transformers_question import TransformersQuestion
+from kvdocs.serving.vllm_question import VllmQuestion
 
 TRANSFORMERS = "transformers " + ".".join(map(str, transformers.RELEASE))
 VLLM = "vLLM 0.33.0"
@@ -38,6 +42,19 @@ def transformers_stored(model: Model, tokens: int) -> Held:
     found = transformers.held(_cached(model), tokens, tokens).stored
     how = f"{model.name}, memory after a prompt of {tokens:,} tokens: {found:,} bytes"
     return Held(found, (how,), TRANSFORMERS)
+
+
+def transformers_growth(model: Model, tokens: int) -> Held:
+    """What the cache takes beside that while one more token joins, where that is known exactly.
+
+    Raises:
+        ValueError: only a bound is known, because a layer does not grow by concatenation.
+    """
+    one = TransformersQuestion(model).one(tokens)
+    if not one.exact:
+        raise ValueError(f"how the cache of {model.name} grows is not known exactly")
+    how = f"{model.name}, a prompt of {tokens:,} tokens and one more: {one.growth:,} bytes"
+    return Held(one.growth, (how,), TRANSFORMERS)
 
 
 def transformers_expanded(model: Model, tokens: int) -> Held:
@@ -81,12 +98,20 @@ def llama_cpp_context(model: Model, tokens: int) -> Held:
     return Held(total, (f"{model.name}, n_ctx {tokens:,}:", *lines), llama_cpp.VERSION)
 
 
+# By the names that readers know: what ``kvdocs fit`` asks each engine.
+QUESTIONS: dict[str, type[Question]] = {
+    "vLLM": VllmQuestion,
+    "transformers": TransformersQuestion,
+    "llama.cpp": LlamaCppQuestion,
+}
+
 # By the names that stated numbers call them by.
 ENGINES: dict[str, Callable[[Model, int], Held]] = {
     function.__name__: function
     for function in (
         transformers_shown,
         transformers_stored,
+        transformers_growth,
         transformers_expanded,
         vllm_request,
         llama_cpp_context,

@@ -1,6 +1,6 @@
 """The example of the page on workloads: a log that nobody wrote, and the pool it meets.
 
-In: nothing. Out: seeded requests, the same on every machine, and their plans. The lengths are
+In: nothing. Out: seeded requests, the same on every machine, and their estimates. The lengths are
 log-normal, as lengths of text often roughly are; the medians and the spread are chosen.
 """
 
@@ -13,7 +13,7 @@ from functools import cache
 
 from kvdocs.facts.claims import load_claims
 from kvdocs.literal import Literal
-from kvdocs.serving.plans import Plan, plans
+from kvdocs.serving.estimates import Estimate, estimates
 from kvdocs.serving.request_log import Request
 from kvdocs.serving.space import Space
 from kvdocs.serving.vllm import Options
@@ -28,20 +28,20 @@ SEED = 11
 
 @dataclass(frozen=True)
 class Example:
-    """The requests, their histograms, the pool and the plans for it."""
+    """The requests, their histograms, the pool and the estimates for it."""
 
     requests: tuple[Request, ...]
     workload: Workload
     space: Space
-    plans: tuple[Plan, ...]
+    estimates: tuple[Estimate, ...]
 
-    def plan(self, way: str) -> Plan:
+    def estimate(self, way: str) -> Estimate:
         """The plan of one way.
 
         Raises:
             KeyError: there is no such way.
         """
-        return {plan.way: plan for plan in self.plans}[way]
+        return {one.way: one for one in self.estimates}[way]
 
 
 @cache
@@ -56,7 +56,7 @@ def example() -> Example:
         workload.add(request)
     pool = Literal.parse(str(load_claims()["vllm.max_model_len.experiment.pool"].value))
     space = Space.of_model(model(MODEL).layout, Options(LIMIT), int(pool.number * pool.scale))
-    return Example(requests, workload, space, tuple(plans(workload, space, RISK, LIMIT)))
+    return Example(requests, workload, space, tuple(estimates(workload, space, RISK, LIMIT)))
 
 
 def _length(rng: random.Random, median: int, spread: float, most: int) -> int:

@@ -8,8 +8,10 @@ import pytest
 from kvdocs.facts.claims import load_gpus
 from kvdocs.facts.models import Model, Source
 from kvdocs.facts.snapshot import load
-from kvdocs.serving.capacity import Request, fit, total
-from kvdocs.serving.remedies import remedies, weights_in
+from kvdocs.serving.capacity import fit, total
+from kvdocs.serving.remedies import remedies
+from kvdocs.serving.vllm_question import VllmQuestion
+from kvdocs.serving.weights import weights_in
 
 MIB, GIB = 2**20, 2**30
 CARDS = load_gpus()
@@ -29,11 +31,11 @@ QWEN3_4B = Model(
 )
 
 
-def on(key: str, model: Model = QWEN, **changes) -> Request:
+def on(key: str, model: Model = QWEN, **changes) -> VllmQuestion:
     card = CARDS[key]
     weights = model.weights.bytes if model.weights else None
-    request = Request(model, card.memory_mib * MIB, card, weights=weights, tokens=4096)
-    return replace(request, **changes)
+    question = VllmQuestion(model, card.memory_mib * MIB, card, weights=weights, tokens=4096)
+    return replace(question, **changes)
 
 
 # Card, model, weights, share, and the "Available KV cache memory" in GiB that was printed: vLLM's

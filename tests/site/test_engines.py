@@ -45,6 +45,11 @@ def test_transformers_shows_one_token_less_than_the_window_and_stores_the_prompt
     assert value("transformers_expanded(deepseek_v3, 1)") == 4_997_120
 
 
+def test_a_second_copy_is_of_one_tensor():
+    """Of 56 tensors 55 have grown by 1,024 bytes, and the last is there twice."""
+    assert value("transformers_growth(qwen2_5_7b, 4096)") == 55 * 1024 + 4097 * 1024
+
+
 @pytest.mark.parametrize(
     "expression",
     [
@@ -53,6 +58,7 @@ def test_transformers_shows_one_token_less_than_the_window_and_stores_the_prompt
         "llama_cpp_context(qwen2_5_7b, 0)",
         "llama_cpp_context(deepseek_v4_flash, 4096)",
         "vllm_request(qwen2_5_7b, 0)",
+        "transformers_growth(qwen3_5_27b, 4096)",
     ],
 )
 def test_what_has_no_answer_is_an_error_not_a_number(expression):

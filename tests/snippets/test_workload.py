@@ -19,7 +19,7 @@ def test_the_example_is_the_same_everywhere():
 
 
 def test_the_plans_are_far_apart_and_in_order():
-    found = {plan.way: plan for plan in example().plans}
+    found = {plan.way: plan for plan in example().estimates}
     counts = [found[way].sequences for way in ("max_model_len", "longest", "p99", "most", "moment")]
     assert counts == sorted(counts)
     assert found["p99"].sequences > 4 * found["max_model_len"].sequences
@@ -45,7 +45,7 @@ def test_p99_takes_more_than_three_times_as_many_steps(rows):
 
 
 def test_a_free_place_stands_without_blocks_about_as_often_as_was_promised(rows):
-    promised = 100 * float(example().plan("moment").overflow)
+    promised = 100 * float(example().estimate("moment").overflow)
     assert number(rows[1][3]) == pytest.approx(promised, abs=0.3)
 
 
@@ -58,6 +58,6 @@ def test_planning_at_the_mean_throws_work_away_and_planning_from_the_log_does_no
 def test_the_command_prints_the_same_numbers_as_the_table(capsys):
     runpy.run_path(str(SNIPPETS / "workload_command.py"))
     shown = capsys.readouterr().out
-    for plan in example().plans:
+    for plan in example().estimates:
         assert f"{plan.sequences:>8,}  outgrow" in shown
     assert max(map(len, shown.splitlines())) <= 92

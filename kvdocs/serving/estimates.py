@@ -1,6 +1,6 @@
 """How many sequences a pool has room for, planned in several ways, and what each way risks.
 
-In: the workload of a log, a pool, a risk. Out: one ``Plan`` a way, from the most to the least
+In: the workload of a log, a pool, a risk. Out: one ``Estimate`` a way, from the most to the least
 cautious. The naive ways take every sequence to be equally long; the last two take the log.
 """
 
@@ -15,7 +15,7 @@ from kvdocs.serving.workload import Workload, percentile
 
 
 @dataclass(frozen=True)
-class Plan:
+class Estimate:
     """``sequences`` at once, which want more than the pool with probability ``overflow``.
 
     ``way`` is max_model_len, longest or p99, each with the ``tokens`` that every sequence is taken
@@ -30,9 +30,9 @@ class Plan:
     overflow: Fraction
 
 
-def plans(
+def estimates(
     workload: Workload, space: Space, risk: Fraction, max_model_len: int | None = None
-) -> list[Plan]:
+) -> list[Estimate]:
     """Every way; ``max_model_len`` only where it is given.
 
     Raises:
@@ -48,8 +48,8 @@ def plans(
     for way, tokens in naive.items():
         if tokens is not None:
             count = space.blocks // space.most(tokens)
-            found.append(Plan(way, tokens, count, overflow(moment, space.blocks, count)))
+            found.append(Estimate(way, tokens, count, overflow(moment, space.blocks, count)))
     for way, weights in (("most", workload.at_their_most(space)), ("moment", moment)):
         fit = largest(weights, space.blocks, risk)
-        found.append(Plan(way, None, fit.sequences, fit.overflow))
+        found.append(Estimate(way, None, fit.sequences, fit.overflow))
     return found

@@ -1,0 +1,101 @@
+"""The answer of ``kvdocs fit`` for people: every term, what the engine makes of it, the verdict.
+
+In: an ``Answer`` and what would make it fit. Out: text.
+"""
+
+from __future__ import annotations
+
+from kvdocs.fit_options import of_engine
+from kvdocs.formula.layers import plural
+from kvdocs.serving.capacity import Answer, total, total_at_best
+from kvdocs.serving.question import LONGEST, Term
+from kvdocs.serving.remedies import Remedy
+from kvdocs.units import exact, ratio, span
+
+GIB = 2**30
+
+
+def table(answer: Answer, found: list[Remedy]) -> str:
+    """The answer for people, with every term of the sum."""
+    question = answer.question
+    card = question.gpu.name if question.gpu else "a card of that memory"
+    where = card if question.available is None else "the memory stated"
+    named = f" ({question.kv_dtype_from})" if question.kv_dtype_from else ""
+    ranks = f", each of {question.ranks} ranks" if question.ranks > 1 else ""
+    made = of_engine(question.key).lines(question, max(1, answer.tokens), answer.sure, answer.best)
+    lines = [
+        f"{question.model.id} on {where}, {question.engine}, cache in {question.kv_dtype}{named}"
+        + ranks,
+        "",
+        *(_term(term) for term in answer.terms),
+        _left(answer),
+        "",
+        *(f"  {line}" for line in made),
+        "",
+        _verdict(answer, found),
+        *(f"  {remedy.text}  ({remedy.flag})" for remedy in found),
+        *(f"note: {note}" for note in notes(answer)),
+    ]
+    return "\n".join(lines)
+
+
+def notes(answer: Answer) -> list[str]:
+    """What the reader should know beside the answer."""
+    question, said = answer.question, []
+    limit = question.model.longest_text
+    if limit is None and question.tokens is None and answer.tokens == LONGEST:
+        said.append(f"the cache stops growing, so {answer.tokens:,} tokens stand for any number")
+    elif limit is None:
+        said.append("how many tokens it was made for is not known, so memory is the only limit")
+    elif answer.tokens > limit:
+        said.append(f"the model was made for {limit:,} tokens")
+    elif question.tokens is None and answer.tokens == limit:
+        said.append(f"the model was made for {limit:,} tokens, so no longer text was tried")
+    return [*said, *of_engine(question.key).notes(question, answer.best)]
+
+
+def _term(term: Term) -> str:
+    sign = "-" if term.sign < 0 else " "
+    return f"{sign} {_amount(term.best, term.bytes):>22}  {term.name} ({term.source})"
+
+
+def _left(answer: Answer) -> str:
+    sure, best = total(answer.terms), total_at_best(answer.terms)
+    each = " on each rank" if answer.question.ranks > 1 else ""
+    return f"= {_amount(sure, best):>22}  left for the cache{each} ({exact(sure)} for sure)"
+
+
+def _amount(one: int, other: int) -> str:
+    """One amount, or the two ends of a range."""
+    low, high = (ratio(count, GIB, 2) for count in sorted((one, other)))
+    return f"{low} GiB" if low == high else f"{low} to {high} GiB"
+
+
+def _verdict(answer: Answer, found: list[Remedy]) -> str:
+    question = answer.question
+    count = span(answer.sure.sequences, answer.best.sequences)
+    if question.users is None:
+        sequences = "sequence" if count == "1" else "sequences"
+        verb = "fits" if count == "1" else "fit"
+        text = f"{count} {sequences} of {plural(answer.tokens, 'token')} {verb} at once."
+    elif question.tokens is None and not answer.tokens:
+        text = f"Not one token for {_each(question.users)}."
+    elif question.tokens is None:
+        each = " each" if question.users > 1 else ""
+        users, tokens = plural(question.users, "user"), plural(answer.tokens, "token")
+        text = f"{users} can have {tokens}{each}."
+    else:
+        users, tokens = plural(question.users, "user"), plural(answer.tokens, "token")
+        text = f"{users} of {tokens}: {count} {'fits' if count == '1' else 'fit'}."
+    if answer.fits:
+        return text
+    if answer.may_fit:
+        state, end = "Not sure to fit.", "sure"
+    else:
+        state, end = "It does not fit.", "fit"
+    what = f"What would make it {end}:" if found else f"No single change here would make it {end}."
+    return f"{text} {state} {what}"
+
+
+def _each(users: int) -> str:
+    return f"each of {users:,} users" if users > 1 else "the one user"

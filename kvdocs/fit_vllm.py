@@ -1,0 +1,90 @@
+"""vLLM in ``kvdocs fit``: its options, its figures for JSON, its lines for people."""
+
+from __future__ import annotations
+
+import argparse
+from fractions import Fraction
+
+from kvdocs.facts.models import Model
+from kvdocs.formula.kv_dtype import named_kv_dtype
+from kvdocs.formula.layers import plural
+from kvdocs.serving.vllm import Plan
+from kvdocs.serving.vllm_question import VllmQuestion
+from kvdocs.serving.weights import SHORT
+from kvdocs.units import exact, span
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def question(args: argparse.Namespace, model: Model) -> VllmQuestion:
+    """The engine's own options. Where nobody asked for a cache dtype, vLLM takes what the
+    checkpoint says (layers/attention/attention.py:287, utils/torch_utils.py:498).
+
+    Raises:
+        ConfigError: the config names a dtype unknown here.
+        ValueError: an option has no usable value.
+    """
+    asked, named_by = args.kv_dtype.lower(), None
+    dtype = SHORT.get(asked, asked)
+    if asked == "auto":
+        dtype, named_by = named_kv_dtype(model.config, model.id) or ("auto", None)
+    return VllmQuestion(
+        model,
+        kv_dtype=dtype,
+        kv_dtype_from=named_by,
+        tp=args.tp or 1,
+        pp=args.pp or 1,
+        utilization=None if args.utilization is None else _share(args.utilization),
+        max_num_batched_tokens=args.max_num_batched_tokens,
+    )
+
+
+def options(asked: VllmQuestion) -> dict[str, Any]:
+    """The engine's own options, for JSON."""
+    return {"tp": asked.tp, "pp": asked.pp, "max_num_batched_tokens": asked.batched_tokens}
+
+
+def figures(found: Plan) -> dict[str, Any]:
+    """What vLLM's planner gives with the length as its limit, for JSON."""
+    return {
+        "blocks": found.blocks,
+        "block_bytes": found.block_bytes,
+        "pool_tokens": found.pool_tokens,
+        "max_concurrency": found.max_concurrency,
+    }
+
+
+def lines(asked: VllmQuestion, tokens: int, sure: Plan, best: Plan) -> list[str]:
+    """What vLLM makes of the memory, for people."""
+    concurrency = f"{sure.max_concurrency:.2f}x"
+    if sure != best:
+        concurrency += f" to {best.max_concurrency:.2f}x"
+    return [
+        f"blocks of {exact(sure.block_bytes)}: {span(sure.blocks, best.blocks)}",
+        f"pool: {span(sure.pool_tokens, best.pool_tokens)} tokens as vLLM logs them",
+        f"maximum concurrency for {plural(tokens, 'token')} per request: {concurrency}",
+        f"up to {plural(asked.batched_tokens, 'token')} in one step ({_batched(asked)})",
+    ]
+
+
+def notes(asked: VllmQuestion, best: Plan) -> list[str]:
+    """What to know beside the answer."""
+    if asked.ranks > 1 and asked.available is None:
+        return ["weights are taken as divided evenly; ranks hold copies of small tensors too"]
+    return []
+
+
+def _batched(asked: VllmQuestion) -> str:
+    """Where the most tokens of a step come from."""
+    if asked.max_num_batched_tokens is not None:
+        return "stated"
+    return f"vLLM's --max-num-batched-tokens for {'this' if asked.gpu else 'a small'} card"
+
+
+def _share(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"--utilization {text!r} is not a share such as 0.92") from None

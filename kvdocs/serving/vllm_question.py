@@ -1,0 +1,170 @@
+"""What is asked of vLLM 0.33.0: its flags, its share of the card, its working memory, its ranks.
+
+In: a ``VllmQuestion``. Out: terms on each rank, and the ``Plan`` of vLLM's planner. Files and
+lines are of the 0.33.0 wheel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from kvdocs.facts.models import Model
+from kvdocs.formula.config import EffectiveConfig
+from kvdocs.serving.question import MIB, Change, Question, Term, cited, cited_range, claims
+from kvdocs.serving.vllm import Options, Plan, Pool, plan
+from kvdocs.serving.vllm_dtypes import cards
+from kvdocs.serving.vllm_layers import RankState
+from kvdocs.serving.vllm_states import rank_state
+
+LARGE_CARD = 70 * 2**30  # from here on vLLM's defaults are larger (engine/arg_utils.py:2984)
+LARGEST_CARD = 160 * 2**30  # and from here on they are larger still (…arg_utils.py:2973)
+RANKS = (2, 4, 8)
+
+
+@dataclass(frozen=True)
+class VllmQuestion(Question):
+    """``weights`` are those of the whole model, all other sizes are of one rank.
+
+    ``utilization`` and ``max_num_batched_tokens`` are vLLM's own where they are None.
+    """
+
+    tp: int = 1
+    pp: int = 1
+    utilization: Fraction | None = None
+    max_num_batched_tokens: int | None = None
+
+    key = "vllm"
+    engine = "vLLM 0.33.0"
+    working_memory = "activations, CUDA graphs, libraries"
+
+    @property
+    def share(self) -> Fraction:
+        """The share of the card that the engine may use."""
+        if self.utilization is not None:
+            return self.utilization
+        return Fraction(str(claims()["vllm.gpu_memory_utilization.default"].value))
+
+    @property
+    def ranks(self) -> int:  # type: ignore[override]
+        """Cards that hold the model together."""
+        return self.tp * self.pp
+
+    @property
+    def batched_tokens(self) -> int:
+        """The most tokens of one step: as stated, else vLLM's default for the card, else the one
+        for small cards (engine/arg_utils.py:2973-3004)."""
+        if self.max_num_batched_tokens is not None:
+            return self.max_num_batched_tokens
+        size = "small"
+        if self.gpu and self.gpu.memory_mib * MIB >= LARGEST_CARD:
+            size = "largest"
+        elif self.gpu and self.large_card:
+            size = "large"
+        return int(claims()[f"vllm.max_num_batched_tokens.default_{size}"].value)
+
+    @property
+    def large_card(self) -> bool:
+        """Whether vLLM's defaults are those of a large card; an A100 counts as a small one."""
+        a100 = self.gpu is not None and self.gpu.key.startswith("a100")
+        return self.memory >= LARGE_CARD and not a100
+
+    @cached_property
+    def pool(self) -> Pool:
+        """vLLM's pool for these flags.
+
+        Raises:
+            ValueError: vLLM refuses the combination, or keeps no cache for such a layer.
+        """
+        return Pool.of(self.model.layout, self.options(self.tokens or 1))
+
+    def options(self, tokens: int) -> Options:
+        """The flags, with ``tokens`` as --max-model-len."""
+        return Options(
+            tokens,
+            kv_cache_dtype=self.kv_dtype,
+            tensor_parallel_size=self.tp,
+            pipeline_parallel_size=self.pp,
+            max_num_batched_tokens=self.batched_tokens,
+            state=self.state,
+        )
+
+    @cached_property
+    def state(self) -> RankState | None:
+        """What a layer without attention keeps on a rank, where the model has such layers."""
+        newer = self.gpu is not None and float(self.gpu.compute_capability) >= 9
+        return rank_state(self.model.config, self.tp, self.model.id, flashinfer=newer)
+
+    def check(self) -> None:
+        """As for any engine, and what vLLM refuses."""
+        if not 0 < self.share <= 1:
+            share = float(self.share)
+            raise ValueError(f"--utilization is {share:g}; it is a share above 0 and at most 1")
+        super().check()
+        for name in ("tp", "pp", "max_num_batched_tokens"):
+            self.check_count(name)
+        gpu, takes = self.gpu, cards(self.kv_dtype)
+        if gpu and not takes.take(gpu.compute_capability):
+            raise ValueError(
+                f"vLLM 0.33.0 refuses a cache in {self.kv_dtype} on a {gpu.name}: its compute "
+                f"capability is {gpu.compute_capability}, and this format needs {takes} "
+                f"({takes.source}). Use a cache in float16"
+            )
+        _ = self.pool  # made here, so that what vLLM refuses is refused first
+        heads = attention_heads(self.model)
+        if heads and heads % self.tp:
+            raise ValueError(
+                f"vLLM 0.33.0 refuses {self.tp} tensor-parallel ranks for {self.model.id}: "
+                f"{heads} attention heads cannot be divided by {self.tp} (config/model.py:1557). "
+                f"Choose a --tp that divides {heads}"
+            )
+
+    def unused(self, kept: tuple[int, int]) -> tuple[Term, ...]:
+        """What the share leaves; vLLM rounds the share up to a byte (v1/worker/utils.py:725)."""
+        share, seen = self.share, [self.memory - size for size in kept]
+        best, worst = (size - -(-size * share.numerator // share.denominator) for size in seen)
+        flag = f"--gpu-memory-utilization {float(share):g}"
+        return (Term("not used by the engine", -1, worst, best, flag),)
+
+    def weights_term(self, ranks: int = 1) -> Term:
+        """The weights on one rank."""
+        return super().weights_term(self.ranks)
+
+    def overhead_term(self) -> Term:
+        """As stated, else the range that public logs show for such a card."""
+        if self.overhead is not None:
+            return super().overhead_term()
+        key = f"vllm.other_memory.{'large_card' if self.large_card else 'small_card'}"
+        least, most = cited_range(key)
+        return Term(f"working memory: {self.working_memory}", -1, most, least, cited(key))
+
+    def capacity(self, tokens: int, available: int) -> Plan:
+        """vLLM's plan with ``tokens`` as --max-model-len."""
+        return plan(self.model.layout, self.options(tokens), available)
+
+    def longest(self, available: int) -> int:
+        """The longest context of all users at once."""
+        return self.pool.longest(available, self.users or 1, self.limit)
+
+    def smaller_caches(self) -> Iterator[Change]:
+        """An FP8 cache, where the cache has 16 bits."""
+        if self.kv_dtype in ("auto", "bfloat16", "float16"):
+            text = "a cache in FP8, half the size"
+            if self.gpu is None:
+                text += ", on a card of compute capability 8.0 or more"
+            yield Change("--kv-dtype fp8", text, replace(self, kv_dtype="fp8"))
+
+    def more_cards(self) -> Iterator[Change]:
+        """More tensor-parallel ranks."""
+        for ranks in RANKS:
+            if ranks > self.tp:
+                text = f"{ranks} such cards, one rank each"
+                yield Change(f"--tp {ranks}", text, replace(self, tp=ranks))
+
+
+def attention_heads(model: Model) -> int | None:
+    """How many heads the queries have, where the config or its class says so."""
+    found = EffectiveConfig.of(model.config, model.id).get("num_attention_heads")
+    return found if type(found) is int and found > 0 else None

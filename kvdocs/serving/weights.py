@@ -1,0 +1,72 @@
+"""A model's weights in another number format.
+
+In: a model with published weights in 16 bits, and a format. Out: bytes, and where that comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from kvdocs.facts.models import Model
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from typing import Any
+
+# Bits of one weight. A quantised checkpoint also keeps scales, and some tensors in 16 bits.
+BITS = {name: Fraction(bits) for name, bits in (("bfloat16", 16), ("float16", 16))} | {
+    name: Fraction(bits) for name, bits in (("fp8", 8), ("int8", 8), ("int4", 4))
+}
+SHORT = {"bf16": "bfloat16", "fp16": "float16"}
+
+
+def weights_in(model: Model, dtype: str, formats: Mapping[str, Fraction] = BITS) -> tuple[int, str]:
+    """Bytes of the model's weights in a format of ``formats`` (bits a weight), and the source.
+
+    The file is a little larger, because it keeps some tensors in more bits, and most formats keep
+    scales that their bits leave out.
+
+    Raises:
+        ValueError: the size in 16 bits is not known, or the format is not.
+    """
+    name = dtype if dtype in formats else SHORT.get(dtype, dtype)
+    if name not in formats:
+        known = ", ".join([*formats, *(short for short, long in SHORT.items() if long in formats)])
+        raise ValueError(
+            f"unknown format of weights {dtype!r}; choose one of {known}, or state the size with "
+            "--weights"
+        )
+    if model.weights is None:
+        raise ValueError(f"the size of {model.id}'s weights is not known: state --weights")
+    published, _ = published_dtype(model) or ("", "")
+    if _quantised(model) or published not in ("bfloat16", "float16"):
+        raise ValueError(
+            f"{model.id} is not published in 16 bits, so its size in {name} does not follow from "
+            "it: state --weights"
+        )
+    bits = formats[name]
+    size = -(-model.weights.bytes * bits.numerator // (16 * bits.denominator))
+    scales = "scales included" if bits.denominator > 1 else "scales left out"
+    return size, f"{float(bits):g} bits for each of the 16 published, {scales}"
+
+
+def published_dtype(model: Model) -> tuple[str, str] | None:
+    """The dtype that a model's config names for its weights, and the field; None where none."""
+    for place, config in _configs(model):
+        for name in ("dtype", "torch_dtype"):
+            if found := config.get(name):
+                return str(found), place + name
+    return None
+
+
+def _quantised(model: Model) -> bool:
+    return any(config.get("quantization_config") for _, config in _configs(model))
+
+
+def _configs(model: Model) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The config of the text decoder, where it has one of its own, and the whole one."""
+    text = model.config.get("text_config")
+    if isinstance(text, Mapping):
+        yield "text_config.", text
+    yield "", model.config
