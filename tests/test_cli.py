@@ -110,7 +110,7 @@ QWEN = dict(load("Qwen/Qwen2.5-7B-Instruct").config)
         (QWEN | {"num_hidden_layers": -1}, "num_hidden_layers"),
         (QWEN | {"num_key_value_heads": 3}, "num_key_value_heads"),
         (QWEN | {"model_type": "no_such_type"}, "model_type"),
-        (QWEN | {"model_type": "xlnet"}, "model_type"),
+        (QWEN | {"model_type": "openai-gpt"}, "model_type"),
         ([QWEN], "not a JSON object"),
     ],
 )

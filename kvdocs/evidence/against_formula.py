@@ -18,7 +18,7 @@ from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import CacheLayout, ConfigError, layout_of
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DTYPE_BYTES
-from kvdocs.serving.transformers import kept_by_transformers
+from kvdocs.serving.transformers import bytes_by_transformers
 
 # Prompts; where windows exist, the long one passes the longest. The second width runs that only.
 SHORT, LONG = 64, 1000
@@ -37,8 +37,6 @@ def entry(job: tuple[Target, Change]) -> dict[str, Any]:
         "why": change.why,
         "device": change.device,
     }
-    if change.cannot:
-        return found | {"status": "not run", "reason": change.why}
     try:
         return found | _measured(target, change)
     except NoCache as error:
@@ -151,8 +149,7 @@ def expected(
     """
 
     def shown(part: Layer) -> int:
-        kept, _ = kept_by_transformers(part, tokens, new)
-        return part.bytes(kept, size, encoder)
+        return bytes_by_transformers(part, tokens, new, size, encoder)[0]
 
     own = [sum(shown(p) for p in x.parts if p.kind != "cross") for x in layout.layers]
     cross = [sum(shown(p) for p in x.parts if p.kind == "cross") for x in layout.layers]

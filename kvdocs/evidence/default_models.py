@@ -82,6 +82,8 @@ def run(
     past = _given_cache(part) if change.give_cache else {}
     for seen, new in ((prompt, prompt), (prompt + 1, 1))[: 2 if change.decode else 1]:
         ids = {_ids_name(part): zeros(_ids_shape(change, new), dtype=torch.long)}
+        if change.drafts:
+            ids |= _of_the_drafted(part, seen, zeros)
         with torch.no_grad(), stand_ins() if assume else contextlib.nullcontext():
             out = part(**ids, **fixed, **past)
         past = returned(out) or past
@@ -112,8 +114,10 @@ def _part_for(config: Any, wanted: type) -> Any:
 
 def _contents(model: Any, past: dict[str, Any], in_model: int) -> Contents:
     layers = getattr(model.config.get_text_config(decoder=True), "num_hidden_layers", 0)
-    found = [contents(kept, layers) for kept in past.values()] or [NOTHING]
-    return replace(found[0], outside=found[0].outside + in_model)
+    found = next((contents(kept, layers) for kept in past.values()), NOTHING)
+    if not model.config.is_encoder_decoder:  # BLT uses both halves of such a cache for one sequence
+        found = replace(found, own=found.own + found.cross, cross=())
+    return replace(found, outside=found.outside + in_model)
 
 
 def _given_cache(model: Any) -> dict[str, Any]:
@@ -131,6 +135,19 @@ def _fixed_inputs(model: Any, change: Change, zeros: Zeros) -> dict[str, Any]:
         whole = name.endswith(("_ids", "_mask"))
         found[name] = zeros(shape, dtype=torch.long if whole else model.dtype)
     return found
+
+
+def _of_the_drafted(model: Any, seen: int, zeros: Zeros) -> dict[str, Any]:
+    """What a draft model is given by the model it drafts for: one token, as two inputs side by
+    side, and K and V of one layer of each type."""
+    text, dtype = model.config.get_text_config(), model.dtype
+    shared = {}
+    for index, name in enumerate(text.layer_types):
+        own = text.per_layer_config[index]
+        shape = [1, own.num_key_value_heads, seen, own.head_dim]
+        shared[name] = zeros(shape, dtype=dtype), zeros(shape, dtype=dtype)
+    inputs = zeros([1, 1, 2 * model.config.backbone_hidden_size], dtype=dtype)
+    return {"inputs_embeds": inputs, "shared_kv_states": shared}
 
 
 def _ids_name(model: Any) -> str:

@@ -81,7 +81,7 @@ def _entry(config_class: Any) -> dict[str, Any]:
 def _other_names(config_class: Any) -> dict[str, str]:
     """The class's own names for standard fields; ``attribute_map`` has them in both directions."""
     found: dict[str, str] = {}
-    own = set(READ) - {"num_layers"}  # only where it is not another name of num_hidden_layers
+    own = set(READ) - {"num_layers", "num_heads"}  # these may be other names of standard fields
     for alias, real in config_class.attribute_map.items():
         if real in own:
             found[alias] = real
@@ -103,9 +103,12 @@ def _defaults(config_class: Any) -> dict[str, Any]:
 
 
 def _text_part(config_class: Any) -> tuple[str, Any]:
-    """Where the text decoder's config is, and an instance; an empty path if it is the whole."""
+    """Where the text decoder's config is, and an instance; an empty path if it is the whole.
+
+    A rule for the whole (BLT) reads the parts itself.
+    """
     config = _made(config_class)
-    if config is None:
+    if config is None or config_class.model_type in model_types():
         return "", None
     path: list[str] = []
     while names := [n for n in TEXT_PARTS if n in type(config).sub_configs and getattr(config, n)]:

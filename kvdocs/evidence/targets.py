@@ -53,8 +53,8 @@ class Change:
     pooled: int = 0
     give_cache: bool = False
     decode: bool = True
+    drafts: bool = False
     cacheless: bool = False
-    cannot: bool = False
 
 
 NO_CHANGE = Change("")

@@ -45,7 +45,16 @@ def layout_of(config: Mapping[str, object], source: str = "config.json") -> Cach
 
 
 # Modules of rules/, the most asked for first: one is imported when those before it have no row.
-MODULES = ("attention", "latents", "states", "shared", "encoder_decoder", "families", "remote")
+MODULES = (
+    "attention",
+    "latents",
+    "states",
+    "shared",
+    "encoder_decoder",
+    "families",
+    "hidden",
+    "remote",
+)
 
 
 def rule_for(model_type: str) -> Rule | None:
@@ -85,8 +94,8 @@ _WRAPPERS = """
     perception_lm pi0 pix2struct pp_chart2table pp_formulanet qianfan_ocr qwen2_5_omni
     qwen2_5_omni_thinker qwen2_5_vl qwen2_audio qwen2_vl qwen3_5 qwen3_5_moe qwen3_asr
     qwen3_omni_moe qwen3_omni_moe_thinker qwen3_vl qwen3_vl_moe qwen4_exp shieldgemma2 smolvlm
-    speech-encoder-decoder step3p7 t5gemma t5gemma2 vibevoice vibevoice_asr video_llama_3
-    video_llava vipllava vision-encoder-decoder voxtral voxtral_realtime
+    speech-encoder-decoder step3p7 t5gemma t5gemma2 unlimited_ocr vibevoice vibevoice_asr
+    video_llama_3 video_llava vipllava vision-encoder-decoder voxtral voxtral_realtime
 """
 WRAPPERS = tuple(_WRAPPERS.split())
 

@@ -29,6 +29,7 @@ from collections.abc import Mapping
 from kvdocs.formula.compressed import Compressed
 from kvdocs.formula.config import MOST_LAYERS, STATED_BY_HAND, ConfigError
 from kvdocs.formula.constant import CrossAttention, NoCache, Shared, State
+from kvdocs.formula.hidden import HiddenStates, HiddenWindow
 from kvdocs.formula.layers import Chunk, FullAttention, Latent, Layer, SlidingWindow
 from kvdocs.formula.layout import CacheLayout
 from kvdocs.formula.several import IndexKeys, LatentWindow, Several
@@ -43,6 +44,8 @@ KINDS: dict[str, type[Layer]] = {
     "state": State,
     "cross": CrossAttention,
     "compressed": Compressed,
+    "hidden": HiddenStates,
+    "hidden window": HiddenWindow,
     "shared": Shared,
     "none": NoCache,
 }

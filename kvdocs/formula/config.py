@@ -240,8 +240,10 @@ class EffectiveConfig:
             raise self.error(factor, f"is {_show(value)}; times {size} it is out of range")
         return int(value * length)
 
-    def part(self, name: str) -> EffectiveConfig:
+    def part(self, name: str, model_type: str = "") -> EffectiveConfig:
         """The object ``name`` of the config, empty where it is not set.
+
+        With ``model_type``, that class's defaults stand behind it.
 
         Raises:
             ConfigError: it is set to anything but an object.
@@ -249,7 +251,16 @@ class EffectiveConfig:
         value = self.get(name)
         if value is not None and not isinstance(value, dict):
             raise self.error(name, f"is {_show(value)}, not an object")
-        return replace(self, published=value or {}, defaults={}, prefix=f"{self.prefix}{name}.")
+        entry = class_entry(model_type)
+        names = entry.get("names", {})
+        return replace(
+            self,
+            model_type=model_type or self.model_type,
+            published={names.get(key, key): own for key, own in (value or {}).items()},
+            defaults=entry.get("defaults", {}),
+            prefix=f"{self.prefix}{name}.",
+            class_name=entry.get("class", self.class_name),
+        )
 
     def entry(self, value: object, name: str) -> EffectiveConfig:
         """An object somewhere in the config, under the name by which errors call it.
@@ -314,6 +325,8 @@ def _text_part(
     config: Mapping[str, object], path: str, source: str, prefix: str
 ) -> tuple[Mapping[str, object] | None, str]:
     """The text decoder's part of a config, None where absent; and the prefix of its fields."""
+    if path == "text_config" and config.get(path) is None and config.get(OLDER_TEXT) is not None:
+        path = OLDER_TEXT
     part: Mapping[str, object] | None = config
     for key in path.split("."):
         prefix += key + "."
@@ -321,7 +334,14 @@ def _text_part(
         if found is not None and not isinstance(found, Mapping):
             raise ConfigError(source, prefix[:-1], f"is {_show(found)}, not an object")
         part = found
+    if part is not None and path == OLDER_TEXT and "sliding_window" in config:
+        part = {**part, "sliding_window": config["sliding_window"]}
     return part, prefix
+
+
+# What a first release calls its text decoder's part; the window may stand outside it, and then
+# counts (UnlimitedOcrConfig of transformers 5.24.0).
+OLDER_TEXT = "language_config"
 
 
 def _model_type(config: Mapping[str, object], source: str, prefix: str) -> str:

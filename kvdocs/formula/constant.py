@@ -17,7 +17,8 @@ class State(Layer):
 
     ``conv`` elements are in the cache's dtype, but never below 16 bits, since 8-bit formats are
     for K and V. ``recurrent`` elements stay in float32, because they are added to at every token
-    (transformers 5.24.0 allocates them so in a 16-bit model).
+    (transformers 5.24.0 allocates them so in a 16-bit model). Without ``float32`` they are in the
+    dtype of ``conv`` (MiniMax, xLSTM).
 
     >>> State(conv=24_576, recurrent=524_288).bytes(tokens=4096, element_bytes=2)
     2146304
@@ -26,20 +27,22 @@ class State(Layer):
     kind = "state"
     conv: int
     recurrent: int
+    float32: bool = True
 
     @property
     def elements_per_token(self) -> int:
         return 0
 
     def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
-        return self.conv * max(2, element_bytes) + self.recurrent * 4
+        size = max(2, element_bytes)
+        return self.conv * size + self.recurrent * (4 if self.float32 else size)
 
     def product(self, count: int, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> str:
-        parts = []
+        size, parts = max(2, element_bytes), []
         if self.conv:
-            parts.append(f"{self.conv:,} convolution × {max(2, element_bytes)} bytes")
+            parts.append(f"{self.conv:,} convolution × {size} bytes")
         if self.recurrent:
-            parts.append(f"{self.recurrent:,} recurrent × 4 bytes")
+            parts.append(f"{self.recurrent:,} recurrent × {4 if self.float32 else size} bytes")
         both = " + ".join(parts)
         return f"{plural(count, 'layer')} × " + (f"({both})" if len(parts) > 1 else both)
 

@@ -83,6 +83,11 @@ STATES = (
     "linear_key_head_dim",
     "linear_value_head_dim",
     "linear_conv_kernel_dim",
+    "num_heads",
+    "qk_dim_factor",
+    "v_dim_factor",
+    "embedding_dim",
+    "num_blocks",
 )
 FAMILIES = (  # read by the rule of one family only
     "compress_ratios",
@@ -128,6 +133,11 @@ FAMILIES = (  # read by the rule of one family only
     "multi_query_group_num",
     "kv_channels",
     "block_configs",
+    "mem_len",
+    "use_mems_eval",
+    "attn_layers",
+    "num_hashes",
+    "lsh_attn_chunk_length",
 )
 ENCODER_DECODER = (
     "is_decoder",

@@ -21,6 +21,11 @@ class Layer:
     period = 1  # tokens after which the size has grown by a whole step
 
     @property
+    def even_from(self) -> int:
+        """Tokens from which on it grows evenly, or no more."""
+        return self.window or 0
+
+    @property
     def elements_per_token(self) -> int:
         """Elements one token adds while it is kept."""
         raise NotImplementedError
@@ -103,6 +108,21 @@ class Chunk(SlidingWindow):  # with the fields of a window, so no dataclass of i
 
     kind = "chunk"
     noun = "chunked layer"
+
+
+@dataclass(frozen=True)
+class PromptAndWindow(FullAttention):
+    """K and V of the whole prompt, and of the last ``generated`` tokens after it (Unlimited-OCR).
+
+    Every token counts as one of the prompt here. That is exact until ``generated`` tokens follow
+    it; from then on the cache no longer grows, and is that of the prompt and so many tokens.
+
+    >>> PromptAndWindow(kv_heads=10, k_dim=128, v_dim=128, generated=128).bytes(4096, 2)
+    20971520
+    """
+
+    kind = "prompt and window"
+    generated: int
 
 
 @dataclass(frozen=True)

@@ -96,12 +96,19 @@ class CacheLayout:
 
         Layers that compress add in steps: there it is the average over whole steps, rounded down.
         """
+        start, end = self.past_windows
+        return (self.bytes(end, dtype, 0) - self.bytes(start, dtype, 0)) // (end - start)
+
+    @property
+    def past_windows(self) -> tuple[int, int]:
+        """Two lengths past every window and buffer, a whole step of the growth apart."""
         from math import lcm  # loaded from a file of its own, which no other answer needs
 
-        period = lcm(*(part.period for layer in self.layers for part in layer.parts))
-        start = -(-self.longest_window // period) * period + period
-        added = self.bytes(start + period, dtype, 0) - self.bytes(start, dtype, 0)
-        return added // period
+        parts = [part for layer in self.layers for part in layer.parts]
+        step = lcm(*(part.period for part in parts))
+        first = max((part.even_from for part in parts), default=0)
+        start = -(-first // step) * step + step
+        return start, start + step
 
     def constant_bytes(self, dtype: str = DEFAULT_DTYPE, encoder_tokens: int | None = None) -> int:
         """Bytes held before the first token: states and the encoder's output."""

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import CrossAttention, Shared
-from kvdocs.formula.layers import FullAttention, Latent, Layer
+from kvdocs.formula.hidden import Buckets, HiddenStates, HiddenWindow
+from kvdocs.formula.layers import FullAttention, Latent, Layer, PromptAndWindow
 from kvdocs.formula.layout import (
     DEFAULT_DTYPE,
     DTYPE_BYTES,
@@ -55,7 +56,7 @@ def kept_by_transformers(layer: Layer, tokens: int, new: int) -> tuple[int, int]
     all of it is still stored, and after a decoded token min(tokens, window), the formula.
 
     Classes ``DynamicLayer`` and ``DynamicSlidingWindowLayer`` (lines 104 and 196), the same from
-    4.57 to 5.24.
+    4.57 to 5.24. XLNet shows its whole window (cache_mem, modeling_xlnet.py:906).
 
     >>> from kvdocs.formula.layers import SlidingWindow
     >>> sliding = SlidingWindow(kv_heads=8, k_dim=64, v_dim=64, window=128)
@@ -64,8 +65,8 @@ def kept_by_transformers(layer: Layer, tokens: int, new: int) -> tuple[int, int]
     """
     if layer.window is None:
         return tokens, tokens
-    before = min(tokens - new, layer.window - 1)
-    return min(tokens, layer.window - 1), before + new
+    most = layer.window - (not isinstance(layer, HiddenWindow))
+    return min(tokens, most), min(tokens - new, most) + new
 
 
 def bytes_by_transformers(
@@ -84,6 +85,8 @@ def bytes_by_transformers(
             stored += part.elements_per_token * behind * element_bytes
             continue
         own = part.bytes(tokens, element_bytes, encoder_tokens)
+        if isinstance(part, Buckets):
+            own = _buckets(part, tokens, new)
         joined = (tokens - new) % part.period + new - tokens % part.period
         shown += own
         stored += own + joined * part.elements_per_token * element_bytes * (part.period > 1)
@@ -141,7 +144,8 @@ def most_while_growing(
 
     Exact where ``peak_of_next_token`` knows it. Else no more than all layers after the token, and
     the largest of them twice: layers take turns, and each makes its new tensors beside the old
-    ones, or copies a new state into the old one (lines 1271-1297).
+    ones, or copies a new state into the old one (lines 1271-1297). XLNet's old inputs stay until
+    the step has ended (models/xlnet/modeling_xlnet.py:1156).
     """
     peak = peak_of_next_token(layout, tokens, new, dtype)
     if peak is not None:
@@ -151,7 +155,8 @@ def most_while_growing(
     for layer in layout.layers:
         before = sum(bytes_by_transformers(x, tokens, new, size)[1] for x in layer.parts)
         after = sum(bytes_by_transformers(x, tokens + 1, 1, size)[1] for x in layer.parts)
-        bound += max(before, after)
+        stays = any(isinstance(part, HiddenStates) for part in layer.parts)
+        bound += before + after if stays else max(before, after)
         largest = max(largest, before, after)
     return bound + largest, False
 
@@ -226,9 +231,24 @@ def _with_heads(layer: Layer, full: FullAttention) -> Layer:
     return full if isinstance(layer, Latent) else layer
 
 
+def _buckets(part: Buckets, tokens: int, new: int) -> int:
+    """Bytes of bucket numbers; ReformerDynamicCache and LSHSelfAttention.
+
+    A prompt of one chunk is not hashed and leaves an empty float32 tensor. What joins that, as
+    soon as the sequence fills the chunk, becomes float32 too: 4 bytes a number, not 8. What was
+    there before the step counts as the prompt.
+    """
+    prompt = tokens - new or tokens
+    if prompt > part.chunk:
+        return part.bytes(tokens, 0)
+    hashed = new < tokens and tokens >= part.chunk
+    return part.elements_per_token * tokens * 4 * hashed
+
+
 def _concatenates(part: Layer) -> bool:
     grows = isinstance(part, FullAttention | Latent | IndexKeys)
-    return isinstance(part, Shared) or (grows and not isinstance(part, CrossAttention))
+    otherwise = isinstance(part, CrossAttention | PromptAndWindow)
+    return isinstance(part, Shared) or (grows and not otherwise)
 
 
 def _replaced_together(part: Layer) -> tuple[int, ...]:

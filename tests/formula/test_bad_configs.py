@@ -88,7 +88,7 @@ def test_a_byte_order_mark_is_no_obstacle():
     assert parse_config('\ufeff{"a": 1}', "x") == {"a": 1}
 
 
-@pytest.mark.parametrize("model_type", ["xlnet", "a_class_of_tomorrow"])
+@pytest.mark.parametrize("model_type", ["openai-gpt", "a_class_of_tomorrow"])
 def test_a_model_without_a_rule_is_refused_with_the_fields_that_were_found(model_type):
     with pytest.raises(ConfigError, match="Fields found: num_hidden_layers") as caught:
         layout_of(QWEN | {"model_type": model_type})

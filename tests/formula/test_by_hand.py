@@ -44,6 +44,8 @@ SIZES = {
     "state": {"conv": 8, "recurrent": 0},
     "cross": {"kv_heads": 2, "k_dim": 8, "v_dim": 4, "encoder_tokens": 10},
     "compressed": {"rate": 4, "entry": 8, "waiting": 16},
+    "hidden": {"hidden_size": 64},
+    "hidden window": {"hidden_size": 64, "window": 4},
     "shared": {},
     "none": {},
 }

@@ -7,7 +7,7 @@ In: an effective config. Out: layers. Sources are the config and attention class
 from __future__ import annotations
 
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.formula.layers import FullAttention, Layer, SlidingWindow
+from kvdocs.formula.layers import FullAttention, Layer, PromptAndWindow, SlidingWindow
 from kvdocs.formula.rules.keeps import (
     check_divides,
     chunk,
@@ -47,6 +47,15 @@ def hidden_only_window(cfg: EffectiveConfig) -> SlidingWindow:
     """A window of what ``hidden_only`` keeps."""
     layer = hidden_only(cfg)
     return SlidingWindow(layer.kv_heads, layer.k_dim, layer.v_dim, cfg.required("sliding_window"))
+
+
+def prompt_and_window(cfg: EffectiveConfig) -> PromptAndWindow:
+    """The prompt, and ``sliding_window`` tokens after it; Unlimited-OCR.
+
+    UnlimitedOcrDynamicReferenceSlidingWindowLayer.
+    """
+    layer = hidden_only(cfg)
+    return PromptAndWindow(layer.kv_heads, layer.k_dim, layer.v_dim, cfg.required("sliding_window"))
 
 
 def every_head(cfg: EffectiveConfig) -> FullAttention:
@@ -235,5 +244,10 @@ RULES: dict[str, Rule] = {
         all_alike, full_attention=rounded, sliding_attention=rounded_window
     ),
     "smollm3": sliding(named(no_rope_slides)),
+    "unlimited_ocr_text": by_type(
+        named(lambda cfg, count: ["reference_sliding_attention"] * count),
+        full_attention=hidden_only,
+        reference_sliding_attention=prompt_and_window,
+    ),
     "vaultgemma": every_second_full,
 }

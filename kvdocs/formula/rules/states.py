@@ -130,7 +130,24 @@ def lightning(cfg: EffectiveConfig) -> State:
     """One square matrix a head, in the model's dtype; MiniMaxLightningAttention."""
     heads = cfg.required("num_attention_heads")
     dim = cfg.optional("head_dim") or cfg.required("hidden_size") // heads
-    return State(heads * dim * dim, 0)
+    return State(0, heads * dim * dim, float32=False)
+
+
+def xlstm(cfg: EffectiveConfig) -> State:
+    """A key × value matrix, a key and one number a head, in the model's dtype; xLSTMCache.
+
+    Keys and values are ``qk_dim_factor`` and ``v_dim_factor`` times as wide as the layer, rounded
+    up to 64.
+    """
+    for other, name in (("embedding_dim", "hidden_size"), ("num_blocks", "num_hidden_layers")):
+        if cfg.optional(other) not in (None, cfg.required(name)):
+            raise cfg.error(other, f"is {cfg.get(other)}, and {name} is {cfg.get(name)}")
+    heads = cfg.required("num_heads")
+    keys, values = (
+        -(-cfg.times(factor, "hidden_size") // 64) * 64 // heads
+        for factor in ("qk_dim_factor", "v_dim_factor")
+    )
+    return State(0, heads * (keys * values + keys + 1), float32=False)
 
 
 def no_cache(cfg: EffectiveConfig) -> Layer:
@@ -299,6 +316,7 @@ RULES: dict[str, Rule] = {
     "recurrent_gemma": by_type(
         named(recurrent_gemma_types), sliding_attention=window, linear_attention=rg_lru
     ),
+    "xlstm": by_type(every(LINEAR), linear_attention=xlstm),
     "zamba": by_type(
         named(zamba_types), hybrid=hybrid(zamba_attention, mamba1), linear_attention=mamba1
     ),
