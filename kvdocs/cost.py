@@ -12,7 +12,7 @@ from kvdocs.evidence.known import known_by
 from kvdocs.facts.hub import find
 from kvdocs.facts.models import Model
 from kvdocs.formula import crossover, dtype_name
-from kvdocs.formula.config import STATED_BY_HAND, EffectiveConfig
+from kvdocs.formula.config import STATED_BY_HAND, ConfigError, EffectiveConfig
 from kvdocs.formula.fields import ATTENTION
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DEFAULT_DTYPE, DTYPE_BYTES, EncoderLengthMissing
@@ -48,12 +48,17 @@ def kv_dtype(model: Model) -> tuple[str, str | None]:
     """The cache dtype that a model's config names and the field, else 16 bits and None.
 
     Raises:
-        ConfigError: the config names a cache dtype unknown here.
+        ConfigError: the config names a cache dtype unknown here, or not of whole bytes (NVFP4).
     """
     if any(place in model.config for place in QUANTISED):
         from kvdocs.formula.kv_dtype import named_kv_dtype
 
-        return named_kv_dtype(model.config, model.id) or (DEFAULT_DTYPE, None)
+        named = named_kv_dtype(model.config, model.id)
+        if named and named[0] not in DTYPE_BYTES:
+            problem = f"names {named[0]}, whose numbers take no whole bytes and share scales"
+            remedy = "Ask kvdocs fit, which counts it as vLLM does, or name a dtype by --kv-dtype"
+            raise ConfigError(model.id, named[1], problem, remedy)
+        return named or (DEFAULT_DTYPE, None)
     return DEFAULT_DTYPE, None
 
 

@@ -15,12 +15,20 @@ import sys
 from dataclasses import replace
 
 from kvdocs.facts import snapshot
-from kvdocs.facts.models import LARGEST_CONFIG, LookupFailed, Model, Source
+from kvdocs.facts.models import (
+    LARGEST_CONFIG,
+    QUANT_CONFIG,
+    LookupFailed,
+    Model,
+    Source,
+    with_quant_config,
+)
 from kvdocs.formula import parse_config
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
-    from typing import BinaryIO
+    from collections.abc import Mapping
+    from typing import Any, BinaryIO
 
 MODES = ("auto", "live", "snapshot")
 AUTO_SECONDS = 5.0  # what the Hub gets in all before the snapshot stands in
@@ -108,11 +116,14 @@ def _from_file(path: str) -> Model:
     if os.path.isdir(path):
         path = os.path.join(path, "config.json")
     model = _from_bytes(_read(path), path)
-    beside = os.path.join(os.path.dirname(path), "hf_quant_config.json")
+    beside = os.path.join(os.path.dirname(path), QUANT_CONFIG)
     if path.endswith(".toml") or not os.path.isfile(beside):
         return model
-    quantised = _from_bytes(_read(beside), beside)  # where ModelOpt says what dtype the cache has
-    return replace(model, config={**model.config, "hf_quant_config": quantised.config})
+
+    def read() -> Mapping[str, Any]:
+        return _from_bytes(_read(beside), beside).config
+
+    return replace(model, config=with_quant_config(model.config, read))
 
 
 def _read(path: str) -> bytes:

@@ -46,12 +46,14 @@ class Deadline:
 class Trouble(Exception):
     """What went wrong with one request, in our own words: the client's could name a token.
 
-    ``reached`` is False where nobody answered.
+    ``reached`` is False where nobody answered, ``absent`` True where there is no such file.
     """
 
-    def __init__(self, reason: str, remedy: str = LATER, reached: bool = True) -> None:
+    def __init__(
+        self, reason: str, remedy: str = LATER, reached: bool = True, absent: bool = False
+    ) -> None:
         super().__init__(reason)
-        self.reason, self.remedy, self.reached = reason, remedy, reached
+        self.reason, self.remedy, self.reached, self.absent = reason, remedy, reached, absent
 
 
 def get(url: str, what: str, limit: int, deadline: Deadline, start_only: bool = False) -> bytes:
@@ -182,7 +184,7 @@ def _refusal(response: Any, what: str, wait: float | None) -> Trouble:
         return Trouble(f"the Hub shows no such model without the right token ({status})", remedy)
     if status == 404:
         remedy = "Check the id; the model may have been removed"
-        return Trouble(f"the Hub has no {what} for it (404)", remedy)
+        return Trouble(f"the Hub has no {what} for it (404)", remedy, absent=True)
     return Trouble(f"the Hub failed ({status})")
 
 

@@ -4,7 +4,8 @@ In: Hub ids, and the seconds the Hub gets for all of them together. Out: for eac
 the ``LookupFailed`` that says why not.
 
 Two requests a model: ``/api/models/ID`` (commit, files, safetensors summary), then the
-``config.json`` of that commit; one or two more where packed weights make the summary inexact. They
+``config.json`` of that commit; one more where ModelOpt has a file beside it that may say the
+cache's dtype, one or two where packed weights make the summary inexact. They
 go through the client's own session (``hub_http``). Nothing is written and nothing is executed.
 
 A name look-up or a server that sends a byte a second cannot be interrupted. So the asking is done
@@ -24,10 +25,12 @@ from kvdocs.facts.hub_http import LATER, Deadline, Trouble, get
 from kvdocs.facts.hub_id import HUB_ID, check_id
 from kvdocs.facts.models import (
     LARGEST_CONFIG,
+    QUANT_CONFIG,
     LookupFailed,
     Model,
     Source,
     Weights,
+    with_quant_config,
 )
 from kvdocs.formula import ConfigError, parse_config
 
@@ -126,6 +129,7 @@ def _read_model(name: str, deadline: Deadline) -> Model:
         raise Trouble("the Hub's answer names no commit")
     files = f"{constants.ENDPOINT}/{hub_id}/resolve/{commit}"
     config = _object(get(f"{files}/config.json", "config.json", LARGEST_CONFIG, deadline))
+    whole = with_quant_config(config, lambda: _quant_config(info, files, deadline))
     source = Source(
         "hub",
         commit,
@@ -133,7 +137,23 @@ def _read_model(name: str, deadline: Deadline) -> Model:
         f"{constants.ENDPOINT}/{hub_id}/blob/{commit}/config.json",
         renamed_to=hub_id if hub_id != name else "",
     )
-    return Model(name, config, source, _weights(info, files, deadline))
+    return Model(name, whole, source, _weights(info, files, deadline))
+
+
+def _quant_config(info: dict[str, Any], files: str, deadline: Deadline) -> dict[str, Any] | None:
+    """ModelOpt's file, None where the list of files has none or it is gone."""
+    if QUANT_CONFIG not in _names(info):
+        return None
+    try:
+        return _object(get(f"{files}/{QUANT_CONFIG}", QUANT_CONFIG, LARGEST_CONFIG, deadline))
+    except Trouble as trouble:
+        if trouble.absent:
+            return None
+        raise
+
+
+def _names(info: dict[str, Any]) -> list[str]:
+    return [sibling["rfilename"] for sibling in info.get("siblings") or []]
 
 
 def _object(data: bytes) -> dict[str, Any]:
@@ -151,7 +171,7 @@ def _weights(info: dict[str, Any], files: str, deadline: Deadline) -> Weights | 
     """The bytes of all tensors, from the Hub's summary where that is exact, else from the files."""
     if weights := _from_summary(info.get("safetensors")):
         return weights
-    names = [sibling["rfilename"] for sibling in info.get("siblings") or []]
+    names = _names(info)
     if "model.safetensors" in names:
         return _from_header(f"{files}/model.safetensors", deadline)
     if "model.safetensors.index.json" in names:

@@ -6,7 +6,7 @@ or the ``LookupFailed`` that says why there is none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,6 +19,25 @@ if TYPE_CHECKING:
     from typing import Any
 
 LARGEST_CONFIG = 5_000_000  # bytes; the largest published config.json is far below
+
+
+# ModelOpt's own file beside config.json, which may say what dtype the cache has.
+QUANT_CONFIG = "hf_quant_config.json"
+
+
+def with_quant_config(
+    config: Mapping[str, Any], read: Callable[[], Mapping[str, Any] | None]
+) -> Mapping[str, Any]:
+    """The config, with what ``read`` finds in ``QUANT_CONFIG`` under ``hf_quant_config``.
+
+    Nothing is read where the config itself says something about the cache's dtype.
+    """
+    from kvdocs.formula.kv_dtype import stated_kv_dtype
+
+    if stated_kv_dtype(config):
+        return config
+    found = read()
+    return config if found is None else {**config, "hf_quant_config": found}
 
 
 class LookupFailed(ValueError):

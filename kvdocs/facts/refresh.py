@@ -26,6 +26,7 @@ from kvdocs.facts.snapshot import Folder
 from kvdocs.formula import CacheLayout, ConfigError
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.fields import FIELDS
+from kvdocs.formula.kv_dtype import stated_kv_dtype
 from kvdocs.formula.layers import plural
 from kvdocs.units import binary, exact
 
@@ -115,6 +116,9 @@ def compare(old: Model | None, new: Model) -> list[Difference]:
     if old is None:
         return [Difference(new.id, "entry", "not in the snapshot", "on the Hub")]
     differences = _layout_differences(old, new)
+    before, after = _cache_dtype(old), _cache_dtype(new)
+    if before != after:
+        differences.append(Difference(new.id, "cache dtype", before, after))
     if new.weights and (old.weights is None or old.weights.bytes != new.weights.bytes):
         before = exact(old.weights.bytes) if old.weights else "not known"
         differences.append(Difference(new.id, "weights", before, exact(new.weights.bytes)))
@@ -244,6 +248,12 @@ def _layout(model: Model) -> CacheLayout | None:
         return model.layout
     except ConfigError:
         return None
+
+
+def _cache_dtype(model: Model) -> str:
+    """What the config says about its cache's dtype, known here or not."""
+    field, value = stated_kv_dtype(model.config) or ("not named", None)
+    return field if value is None else f"{field} {_shown(value)}"
 
 
 def _fields(old: Model, new: Model) -> list[tuple[str, Any, Any]]:

@@ -21,31 +21,52 @@ PLACES = (
 )
 
 
+# By what quantisers write there; 4-bit floats are NVFP4 to ModelOpt only (get_kv_cache_quant_algo_
+# string in utils/torch_utils.py of vLLM 0.33.0, which also says what it takes from a checkpoint).
+ALGORITHMS = {"fp8": "fp8_e4m3", "fp8_e4m3": "fp8_e4m3", "nvfp4": "nvfp4"}
+SCHEMES = {(8, "float"): "fp8_e4m3", (4, "float"): "nvfp4"}
+
+
 def named_kv_dtype(config: Mapping[str, object], source: str) -> tuple[str, str] | None:
     """The dtype that a config names for its cache, and the field; None where it names none.
 
     Raises:
-        ConfigError: it names one whose elements are not 8-bit floats.
+        ConfigError: it names one that is neither FP8 nor NVFP4.
 
     >>> scheme = {"num_bits": 8, "type": "float"}
     >>> named_kv_dtype({"quantization_config": {"kv_cache_scheme": scheme}}, "config.json")
     ('fp8_e4m3', 'quantization_config.kv_cache_scheme')
     """
+    stated = stated_kv_dtype(config)
+    if stated is None:
+        return None
+    field, found = stated
+    if dtype := _dtype(found, config):
+        return dtype, field
+    remedy = "Say which dtype to count with --kv-dtype"
+    raise ConfigError(source, field, f"names a cache dtype unknown here: {found!r}", remedy)
+
+
+def stated_kv_dtype(config: Mapping[str, object]) -> tuple[str, object] | None:
+    """The first field in which a config says anything about its cache's dtype, and what."""
     for place in PLACES:
         found: object = config
         for key in place:
             found = found.get(key) if isinstance(found, Mapping) else None
-        if found is None:
-            continue
-        field = ".".join(place)
-        if _is_fp8(found):
-            return "fp8_e4m3", field
-        remedy = "Say which dtype to count with --kv-dtype"
-        raise ConfigError(source, field, f"names a cache dtype unknown here: {found!r}", remedy)
+        if found is not None:
+            return ".".join(place), found
     return None
 
 
-def _is_fp8(found: object) -> bool:
-    if isinstance(found, Mapping):
-        return (found.get("num_bits"), found.get("type")) == (8, "float")
-    return isinstance(found, str) and found.lower() in ("fp8", "fp8_e4m3")
+def _dtype(found: object, config: Mapping[str, object]) -> str | None:
+    if isinstance(found, str):
+        return ALGORITHMS.get(found.lower())
+    if not isinstance(found, Mapping):
+        return None
+    bits, kind = found.get("num_bits"), found.get("type")
+    if not isinstance(bits, int) or not isinstance(kind, str):
+        return None
+    dtype = SCHEMES.get((bits, kind))
+    own = config.get("quantization_config")
+    method = str(own.get("quant_method")) if isinstance(own, Mapping) else ""
+    return None if dtype == "nvfp4" and not method.startswith("modelopt") else dtype

@@ -15,6 +15,7 @@ import pytest
 
 from kvdocs.facts import hub, live
 from kvdocs.facts.models import LookupFailed
+from kvdocs.formula.kv_dtype import named_kv_dtype
 from tests.facts.hub_faults import (
     FAULTS,
     FIFTY_MB,
@@ -68,6 +69,51 @@ def test_a_model_comes_with_its_commit_date_and_weights(server):
 def test_two_requests_are_all_and_the_config_is_read_at_the_commit(server):
     live.fetch(MODEL, AT_MOST)
     assert server.paths() == [f"/api/models/{MODEL}", f"/{MODEL}/resolve/{COMMIT}/config.json"]
+
+
+QUANT = {"producer": {"name": "modelopt"}, "quantization": {"kv_cache_quant_algo": "FP8"}}
+QUANT_PATH = f"/{MODEL}/resolve/{COMMIT}/hf_quant_config.json"
+
+
+def test_modelopts_file_beside_the_config_says_what_dtype_the_cache_has(server):
+    server.repos[MODEL].files["hf_quant_config.json"] = json.dumps(QUANT).encode()
+    model = live.fetch(MODEL, AT_MOST)
+    assert model.config == {**CONFIG, "hf_quant_config": QUANT}
+    field = "hf_quant_config.quantization.kv_cache_quant_algo"
+    assert named_kv_dtype(model.config, MODEL) == ("fp8_e4m3", field)
+    assert server.paths()[-1] == QUANT_PATH
+
+
+def test_modelopts_file_is_not_asked_for_where_the_config_names_the_dtype(server):
+    scheme = {"kv_cache_scheme": {"num_bits": 8, "type": "float"}}
+    repo = server.add(MODEL, {**CONFIG, "quantization_config": scheme}, safetensors=BF16)
+    repo.files["hf_quant_config.json"] = b"never read"
+    live.fetch(MODEL, AT_MOST)
+    assert QUANT_PATH not in server.paths()
+
+
+def test_modelopts_file_that_is_listed_and_gone_is_no_error(server):
+    listed = [{"rfilename": "config.json"}, {"rfilename": "hf_quant_config.json"}]
+    server.add(MODEL, CONFIG, safetensors=BF16, siblings=listed)
+    assert live.fetch(MODEL, AT_MOST).config == CONFIG
+    assert server.paths()[-1] == QUANT_PATH
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"[]", "the Hub's answer holds [], not a JSON object"), (b"\xff", "not UTF-8")],
+)
+def test_modelopts_file_that_cannot_be_read_is_not_passed_over(server, content, words):
+    server.repos[MODEL].files["hf_quant_config.json"] = content
+    with pytest.raises(LookupFailed, match=re.escape(words)):
+        live.fetch(MODEL, AT_MOST)
+
+
+def test_modelopts_file_that_does_not_come_counts_against_the_same_deadline(server):
+    server.repos[MODEL].files["hf_quant_config.json"] = json.dumps(QUANT).encode()
+    server.fault = on(QUANT_PATH, stall())
+    with pytest.raises(LookupFailed, match="did not answer within 1 seconds"):
+        live.fetch(MODEL, 1)
 
 
 @pytest.mark.parametrize("name", FAULTS)

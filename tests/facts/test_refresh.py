@@ -85,6 +85,17 @@ def test_a_field_that_moves_none(server, folder):
     assert refresh.check([QWEN], folder) == []
 
 
+def test_another_cache_dtype_in_the_file_beside_the_config(server, folder):
+    quantised = {"quantization": {"kv_cache_quant_algo": "FP8"}}
+    files = server.repos[QWEN].files
+    files["hf_quant_config.json"] = json.dumps(quantised).encode()
+    assert lines(refresh.update([QWEN], folder)) == [
+        f'{QWEN}: cache dtype not named → hf_quant_config.quantization.kv_cache_quant_algo "FP8"',
+    ]
+    assert snapshot.load(QWEN, folder).config["hf_quant_config"] == quantised
+    assert refresh.check([QWEN], folder) == []
+
+
 def test_a_list_is_shown_as_counts(server, folder):
     types = ["sliding_attention"] * 25 + ["full_attention"]
     publish(server, GEMMA, layer_types=types)

@@ -132,21 +132,58 @@ def test_the_dtype_of_the_weights_is_not_that_of_the_cache(fields):
     assert named_kv_dtype(QWEN | fields, "x") is None
 
 
-def test_an_unknown_cache_dtype_is_refused_and_can_be_overruled(tmp_path):
-    (tmp_path / "config.json").write_text(json.dumps(QWEN), encoding="utf-8")
-    quantised = {"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "NVFP4"}}
-    (tmp_path / "hf_quant_config.json").write_text(json.dumps(quantised), encoding="utf-8")
+def by_modelopt(folder, algorithm: str):
+    """A model with ModelOpt's file beside its config, and the command that asks for it."""
+    (folder / "config.json").write_text(json.dumps(QWEN), encoding="utf-8")
+    quantised = {"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": algorithm}}
+    (folder / "hf_quant_config.json").write_text(json.dumps(quantised), encoding="utf-8")
 
-    def cost(*more):
-        command = [sys.executable, "-m", "kvdocs", "cost", str(tmp_path), "--json", *more]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+    def ask(command, *more):
+        words = [sys.executable, "-m", "kvdocs", command, str(folder), "--json", *more]
+        return subprocess.run(words, capture_output=True, text=True, check=False)
 
-    refused = cost()
-    assert refused.returncode == 2
-    assert "hf_quant_config.quantization.kv_cache_quant_algo" in refused.stderr
-    assert json.loads(cost("--kv-dtype", "bfloat16").stdout)["bytes"] == 234_881_024
-    quantised["quantization"]["kv_cache_quant_algo"] = "FP8"
-    (tmp_path / "hf_quant_config.json").write_text(json.dumps(quantised), encoding="utf-8")
-    answer = json.loads(cost().stdout)
+    return ask
+
+
+FIELD = "hf_quant_config.quantization.kv_cache_quant_algo"
+
+
+def test_a_cache_dtype_in_the_file_beside_is_counted(tmp_path):
+    answer = json.loads(by_modelopt(tmp_path, "FP8")("cost").stdout)
     assert (answer["kv_dtype"], answer["bytes"]) == ("fp8_e4m3", 117_440_512)
-    assert answer["kv_dtype_from"] == "hf_quant_config.quantization.kv_cache_quant_algo"
+    assert answer["kv_dtype_from"] == FIELD
+
+
+def test_an_unknown_cache_dtype_is_refused_and_can_be_overruled(tmp_path):
+    ask = by_modelopt(tmp_path, "INT3")
+    refused = ask("cost")
+    assert refused.returncode == 2
+    assert f"{FIELD} names a cache dtype unknown here: 'INT3'" in refused.stderr
+    assert json.loads(ask("cost", "--kv-dtype", "bfloat16").stdout)["bytes"] == 234_881_024
+
+
+def test_nvfp4_is_counted_as_vllm_holds_it_and_nowhere_else(tmp_path):
+    ask = by_modelopt(tmp_path, "NVFP4")
+    refused = ask("cost")
+    assert refused.returncode == 2
+    assert f"{FIELD} names nvfp4" in refused.stderr
+    assert "kvdocs fit" in refused.stderr
+    assert "--kv-dtype" in refused.stderr
+    named = json.loads(ask("fit", "--available", "9GiB").stdout)
+    asked = json.loads(ask("fit", "--available", "9GiB", "--kv-dtype", "nvfp4").stdout)
+    assert (named["kv_dtype"], named["kv_dtype_from"]) == ("nvfp4", FIELD)
+    assert {**named, "kv_dtype_from": None} == asked
+
+
+@pytest.mark.parametrize(
+    ("method", "bits", "dtype"),
+    [("modelopt", 4, "nvfp4"), ("modelopt_fp4", 8, "fp8_e4m3"), ("compressed-tensors", 4, None)],
+)
+def test_four_bit_floats_are_nvfp4_to_modelopt_only(method, bits, dtype):
+    scheme = {"num_bits": bits, "type": "float", "dynamic": False}
+    config = QWEN | {"quantization_config": {"quant_method": method, "kv_cache_scheme": scheme}}
+    if dtype:
+        assert named_kv_dtype(config, "x") == (dtype, "quantization_config.kv_cache_scheme")
+        return
+    with pytest.raises(ConfigError, match="kv_cache_scheme names a cache dtype unknown here"):
+        named_kv_dtype(config, "x")
