@@ -222,7 +222,7 @@ class _Run:
         if func.attr == "slope":
             return self._slope(cache, tokens or 0, dtype)
         if func.attr == "slope_past_windows" and tokens is None:
-            return self._slope(cache, cache.layout.longest_window, dtype)
+            return self._slope_past_windows(cache, dtype)
         raise ValueError(f"{ast.unparse(node)!r} is not something a model answers")
 
     def _layers(self, cache: _Cache, node: ast.Call) -> tuple[int, str]:
@@ -268,6 +268,15 @@ class _Run:
             after = cache.layout.bytes(tokens + 1, dtype)
             self.how.append(f"{cache.title}, from {tokens:,} to {tokens + 1:,} tokens:")
             self.how.append(f"{after:,} − {after - count:,} = {count:,} bytes")
+        return count, f"{count:,}"
+
+    def _slope_past_windows(self, cache: _Cache, dtype: str) -> tuple[int, str]:
+        count, (start, end) = cache.layout.slope_past_windows(dtype), cache.layout.past_windows
+        before, after = (cache.layout.bytes(tokens, dtype, 0) for tokens in (start, end))
+        self.how.append(f"{cache.title}, from {start:,} to {end:,} tokens:")
+        self.how.append(f"{after:,} − {before:,} = {after - before:,} bytes")
+        if end - start > 1:
+            self.how.append(f"{after - before:,} bytes ÷ {end - start:,} tokens = {count:,} bytes")
         return count, f"{count:,}"
 
     def _crossover(self, node: ast.Call) -> tuple[int, str]:

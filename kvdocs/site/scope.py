@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kvdocs.evidence.known import FOLDER
+from kvdocs.evidence import known
 from kvdocs.facts.catalogue import Catalogue, catalogue
 from kvdocs.facts.claims import load_claims, load_gpus
 from kvdocs.facts.models import Model
@@ -27,7 +27,7 @@ def model(model_id: str) -> Model:
     Raises:
         KeyError: the catalogue does not have it.
     """
-    return {known.id: known for known in site_catalogue().models}[model_id]
+    return {one.id: one for one in site_catalogue().models}[model_id]
 
 
 @cache
@@ -45,8 +45,9 @@ def forget() -> None:
     """Look everything up anew: a server that builds again must see what has changed."""
     site_catalogue.cache_clear()
     scope.cache_clear()
+    known.record.cache_clear()
 
 
 def _records() -> dict[str, Any]:
-    files = sorted(Path(FOLDER).glob("*.json"))
+    files = sorted(Path(known.FOLDER).glob("*.json"))
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from kvdocs.evidence import known
 from kvdocs.facts.claims import load_gpus
 from kvdocs.facts.snapshot import load
 from kvdocs.site import numbers
 from kvdocs.site.expressions import Scope, evaluate, names
 from kvdocs.site.pages import fences, pages, prose
 from kvdocs.site.popover import exact_value
-from kvdocs.site.scope import scope
+from kvdocs.site.scope import forget, scope
 
 ROOT = Path(__file__).parents[2]
 DOCS = pages([ROOT / "docs"])
@@ -280,6 +281,24 @@ def test_an_answer_shows_formula_values_and_source():
 )
 def test_values_are_exact(expression, value):
     assert evaluate(expression, QWEN).value == value
+
+
+def test_what_grows_in_steps_costs_its_average_past_the_windows():
+    """DeepSeek-V4-Flash: 21 layers add 640 elements in 4 tokens, 20 layers 512 in 128."""
+    v4 = load("deepseek-ai/DeepSeek-V4-Flash")
+    found = evaluate("deepseek_v4_flash.slope_past_windows()", Scope(names([v4])))
+    assert found.value == v4.layout.slope_past_windows()
+    assert found.value == 21 * 640 * 2 // 4 + 20 * 512 * 2 // 128
+    assert found.how[-1].endswith("÷ 128 tokens = 6,880 bytes")
+
+
+def test_a_server_that_builds_again_reads_the_records_anew(tmp_path):
+    path = tmp_path / "some.json"
+    path.write_text('{"totals": 1}', encoding="utf-8")
+    assert known.record(str(path)) == {"totals": 1}
+    path.write_text('{"totals": 2}', encoding="utf-8")
+    forget()
+    assert known.record(str(path)) == {"totals": 2}
 
 
 def test_a_short_name_that_two_models_share_is_nobodys():
