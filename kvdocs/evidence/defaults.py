@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kvdocs.formula.architectures import WRAPPERS, model_types
+from kvdocs.formula.architectures import PARTS, WRAPPERS, model_types
 from kvdocs.formula.config import DEFAULTS_FILE
 from kvdocs.formula.fields import FIELDS, LENGTHS
 
@@ -44,7 +44,7 @@ def from_transformers() -> str:
     transformers.logging.set_verbosity_error()  # its advice on token ids is not about defaults
     lines = [
         f"{json.dumps(name)}: {json.dumps(_entry(CONFIG_MAPPING[name]))}"
-        for name in sorted({*model_types(), *WRAPPERS})
+        for name in sorted({*model_types(), *WRAPPERS, *PARTS})
         if name in CONFIG_MAPPING
     ]
     head = f'{{"transformers": {json.dumps(transformers.__version__)}, "classes": {{'

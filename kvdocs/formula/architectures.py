@@ -98,6 +98,7 @@ _WRAPPERS = """
     video_llama_3 video_llava vipllava vision-encoder-decoder voxtral voxtral_realtime
 """
 WRAPPERS = tuple(_WRAPPERS.split())
+PARTS = ("blt_local_decoder", "blt_local_encoder")  # read by the rule for the whole
 
 
 def _refusal(cfg: EffectiveConfig) -> ConfigError:

@@ -27,6 +27,7 @@ CLASSES = {
     "MiniMaxM3VLSparseCacheLayer": {"full + index"},
     "DeepseekV4HCACache": {"window + compressed"},
     "DeepseekV4CSACache": {"window + compressed"},
+    "UnlimitedOcrDynamicReferenceSlidingWindowLayer": {"prompt and window"},
     "DummyLayer": {"shared", "none"},
 }
 LOOPED = {"dory", "inkling2_loop_text"}  # caches of later loops are added while the model runs
@@ -39,7 +40,7 @@ NEEDED = {
         "indexer_compress_ratio": 4,
     }
 }
-WITHOUT_LIST = {"rwkv"}  # its state is not in layers
+WITHOUT_LIST = {"blt", "reformer", "rwkv", "xlnet", "xlstm"}  # no list of layers, or two of them
 # Fields to change, where the class has them.
 CHANGES = [
     {},
@@ -83,10 +84,15 @@ def cases():
 
 def bring_own_layers():
     """Importing these classes makes their own cache layers known to DynamicCache."""
-    from transformers import DeepseekV4ForCausalLM, MiniMaxM3VLForCausalLM
+    from transformers import (
+        DeepseekV4ForCausalLM,
+        MiniMaxM3VLForCausalLM,
+        UnlimitedOcrForConditionalGeneration,
+    )
 
     assert DeepseekV4ForCausalLM
     assert MiniMaxM3VLForCausalLM
+    assert UnlimitedOcrForConditionalGeneration
 
 
 @pytest.mark.parametrize(("model_type", "change"), list(cases()))
@@ -114,4 +120,5 @@ def test_layers_and_windows_are_those_of_transformers_own_list(model_type, chang
     for layer, own in zip(layers, built, strict=False):
         parts = [part for part in layer.parts if part.kind != "cross"] or list(layer.parts)
         assert " + ".join(p.kind for p in parts) in CLASSES[type(own).__name__]
-        assert layer.window == getattr(own, "sliding_window", None)
+        window = getattr(layer, "generated", layer.window)
+        assert window == getattr(own, "sliding_window", None)

@@ -307,16 +307,14 @@ def cpmant(cfg: EffectiveConfig) -> Layer:
     return Several((own, Prompt(heads, dim, dim, cfg.required("prompt_length"))))
 
 
-local = by_type(every(FULL), full_attention=full)
-
-
 def blt(cfg: EffectiveConfig) -> list[Layer]:
     """All bytes in the encoder and the decoder of bytes, though they read a window; BltModel.
 
     The layers between, over patches of bytes, keep nothing: they run anew at every step.
     """
     encoder = cfg.part("encoder_config", "blt_local_encoder")
-    return local(encoder) + local(cfg.part("decoder_config", "blt_local_decoder"))
+    decoder = cfg.part("decoder_config", "blt_local_decoder")
+    return [full(encoder)] * encoder.layers() + [full(decoder)] * decoder.layers()
 
 
 def step3p7_types(cfg: EffectiveConfig) -> list[str]:
@@ -350,8 +348,6 @@ def qwen4_exp(cfg: EffectiveConfig) -> list[Layer]:
 
 RULES: dict[str, Rule] = {
     "blt": blt,
-    "blt_local_decoder": local,
-    "blt_local_encoder": local,
     "cpmant": by_type(every(FULL), full_attention=cpmant),
     "dbrx": by_type(every(FULL), full_attention=dbrx),
     "deepseek_v4": by_type(
