@@ -22,6 +22,16 @@ STANDING = [
     {"model_type": name} | class_entry(name).get("defaults", {})
     for name in (*model_types(), *WRAPPERS)
 ]
+# Parts that rules read in a way of their own.
+IN_PARTS = [
+    {"model_type": "blt"}
+    | {
+        f"{one}_config": class_entry(f"blt_local_{one}")["defaults"]
+        for one in ("encoder", "decoder")
+    },
+    {"model_type": "unlimited_ocr", "sliding_window": 128}
+    | {"language_config": class_entry("unlimited_ocr_text")["defaults"]},
+]
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
@@ -42,7 +52,7 @@ VALUES = st.recursive(
 
 @st.composite
 def damaged(draw):
-    config = copy.deepcopy(draw(st.sampled_from(PUBLISHED + STANDING)))
+    config = copy.deepcopy(draw(st.sampled_from(PUBLISHED + STANDING + IN_PARTS)))
     for _ in range(draw(st.integers(1, 4))):
         parts = [config, *(x for x in config.values() if isinstance(x, dict))]
         part = draw(st.sampled_from(parts))
