@@ -115,7 +115,8 @@ class PromptAndWindow(FullAttention):
     """K and V of the whole prompt, and of the last ``generated`` tokens after it (Unlimited-OCR).
 
     Every token counts as one of the prompt here. That is exact until ``generated`` tokens follow
-    it; from then on the cache no longer grows, and is that of the prompt and so many tokens.
+    it; from then on the cache no longer grows, and is that of the prompt and so many tokens. vLLM
+    0.33.0 plans with the same figure (RSWASpec, v1/kv_cache_interface.py:816).
 
     >>> PromptAndWindow(kv_heads=10, k_dim=128, v_dim=128, generated=128).bytes(4096, 2)
     20971520
