@@ -11,7 +11,7 @@ from kvdocs.evidence.default_models import build, published
 from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import ConfigError, layout_of
 from kvdocs.serving.transformers import bytes_by_transformers
-from tests.installed import missing_architecture
+from tests.installed import missing_architecture, older_classes
 
 SMALL = {"vocab_size": 64, "hidden_size": 64}
 XLNET = {"n_layer": 3, "d_model": 64, "n_head": 4, "d_inner": 64, "vocab_size": 64}
@@ -27,10 +27,10 @@ XLSTM = SMALL | {"hidden_size": 128, "num_hidden_layers": 2, "num_heads": 4}
 
 def steps(model_type: str, class_name: str, fields: dict, prompt: int, decoded: int):
     """The config, and after each step the tokens, the new ones and the bytes held."""
+    if reason := older_classes() or missing_architecture(model_type):
+        pytest.skip(reason)
     import torch
 
-    if reason := missing_architecture(model_type):
-        pytest.skip(reason)
     torch.manual_seed(0)
     target = Target(model_type, class_name)
     model = build(target, Change("", set=fields, device="cpu"), "float32", None)
