@@ -12,6 +12,7 @@ from kvdocs.evidence import known
 from kvdocs.facts.catalogue import Catalogue, catalogue
 from kvdocs.facts.claims import load_claims, load_gpus
 from kvdocs.facts.models import Model
+from kvdocs.serving import question
 from kvdocs.site.expressions import Scope, names
 
 
@@ -43,9 +44,10 @@ def scope_of(models: Sequence[Model]) -> Scope:
 
 def forget() -> None:
     """Look everything up anew: a server that builds again must see what has changed."""
-    site_catalogue.cache_clear()
-    scope.cache_clear()
-    known.record.cache_clear()
+    from kvdocs.site.example_workload import example  # which imports this module
+
+    for read in (site_catalogue, scope, known.record, question.claims, example):
+        read.cache_clear()
 
 
 def _records() -> dict[str, Any]:

@@ -9,7 +9,9 @@ import pytest
 from kvdocs.evidence import known
 from kvdocs.facts.claims import load_gpus
 from kvdocs.facts.snapshot import load
+from kvdocs.serving import question
 from kvdocs.site import numbers
+from kvdocs.site.example_workload import example
 from kvdocs.site.expressions import Scope, evaluate, names
 from kvdocs.site.pages import fences, pages, prose
 from kvdocs.site.popover import exact_value
@@ -292,13 +294,17 @@ def test_what_grows_in_steps_costs_its_average_past_the_windows():
     assert found.how[-1].endswith("÷ 128 tokens = 6,880 bytes")
 
 
-def test_a_server_that_builds_again_reads_the_records_anew(tmp_path):
+def test_a_server_that_builds_again_reads_records_and_claims_anew(tmp_path):
     path = tmp_path / "some.json"
     path.write_text('{"totals": 1}', encoding="utf-8")
     assert known.record(str(path)) == {"totals": 1}
     path.write_text('{"totals": 2}', encoding="utf-8")
+    assert example().requests
+    assert question.claims()
     forget()
     assert known.record(str(path)) == {"totals": 2}
+    assert not example.cache_info().currsize
+    assert not question.claims.cache_info().currsize
 
 
 def test_a_short_name_that_two_models_share_is_nobodys():

@@ -312,9 +312,11 @@ def blt(cfg: EffectiveConfig) -> list[Layer]:
 
     The layers between, over patches of bytes, keep nothing: they run anew at every step.
     """
-    encoder = cfg.part("encoder_config", "blt_local_encoder")
-    decoder = cfg.part("decoder_config", "blt_local_decoder")
-    return [full(encoder)] * encoder.layers() + [full(decoder)] * decoder.layers()
+    layers: list[Layer] = []
+    for name in ("encoder", "decoder"):
+        part = cfg.part(f"{name}_config", f"blt_local_{name}")
+        layers += [full(part)] * part.layers()
+    return layers
 
 
 def step3p7_types(cfg: EffectiveConfig) -> list[str]:
