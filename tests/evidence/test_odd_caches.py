@@ -6,7 +6,8 @@ against the layout of the config that transformers writes.
 
 import pytest
 
-from kvdocs.evidence.contents import contents, returned
+from kvdocs.evidence.caches import returned
+from kvdocs.evidence.contents import contents
 from kvdocs.evidence.default_models import build, published
 from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import ConfigError, layout_of

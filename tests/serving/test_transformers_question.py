@@ -7,12 +7,13 @@ import pytest
 from kvdocs.evidence.caches import build_decoder, held
 from kvdocs.facts.models import Model, Source
 from kvdocs.facts.snapshot import load
-from kvdocs.formula import CacheLayout
+from kvdocs.formula import CacheLayout, layout_of
 from kvdocs.formula.layers import Latent
 from kvdocs.formula.several import IndexKeys, Several
 from kvdocs.serving.capacity import fit, total
 from kvdocs.serving.remedies import remedies
-from kvdocs.serving.transformers import peak_of_next_token
+from kvdocs.serving.transformers import held as total_held
+from kvdocs.serving.transformers import most_while_growing, peak_of_next_token
 from kvdocs.serving.transformers_question import TransformersQuestion
 from tests.evidence.tiny import FAMILIES
 from tests.installed import missing_architecture, version
@@ -128,6 +129,30 @@ def test_index_keys_in_32_bits_are_copied_in_32_bits():
         peak = meter.peak() - given
     assert before == layout.bytes(40)
     assert peak == peak_of_next_token(layout, 40, 40)
+
+
+def test_inputs_that_xlnet_keeps_stay_until_the_step_has_ended():
+    version()
+    import torch
+    from transformers import XLNetConfig, XLNetModel
+
+    from tests.gpu.experiments import memory
+
+    config = {"n_layer": 3, "d_model": 64, "n_head": 4, "d_inner": 64, "mem_len": 16}
+    layout = layout_of({"model_type": "xlnet"} | config)
+    keep = XLNetModel(XLNetConfig(vocab_size=64, **config)).cache_mem
+    with memory("cpu") as meter:
+        kept = [keep(torch.zeros(40, 1, 64), None) for _ in layout.layers]
+        new = [torch.zeros(1, 1, 64) for _ in layout.layers]
+        given = sum(one.nbytes for one in new)
+        before = meter.requested() - given
+        meter.forget_peak()
+        assert len([keep(*pair) for pair in zip(new, kept, strict=True)]) == 3
+        peak = meter.peak() - given
+    assert before == total_held(layout, 40, 40, "float32").stored
+    most, exact = most_while_growing(layout, 40, 40, "float32")
+    assert before < peak <= most
+    assert not exact
 
 
 @pytest.mark.parametrize("name", ["llama, grouped", "gpt_oss, alternating"])
