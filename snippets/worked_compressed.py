@@ -4,7 +4,7 @@ from kvdocs.site.scope import model
 
 found = model("deepseek-ai/DeepSeek-V4-Flash")
 
-print("```text")
+print("``` {.text .kv-wrap}")
 for line in found.layout.derivation(4096):
     print(line)
 print("```")

@@ -22,7 +22,7 @@ _LOADS = re.compile(
     re.VERBOSE,
 )
 # A fence that printed on one line: markdown-exec's print knows no ``sep``.
-_RUN_TOGETHER = re.compile(r"<p><code>(?:text|json|toml|console) \S")
+_RUN_TOGETHER = re.compile(r"<p><code>(?:text|json|toml|console|\{) ?\S")
 _HARMLESS = re.compile(r'<link[^>]*rel="(?:canonical|license)"')
 
 
