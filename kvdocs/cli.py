@@ -266,7 +266,7 @@ class Command:
 
 COMMANDS = {
     "cost": Command("bytes one sequence's cache takes, with the derivation", _add_cost, "cost"),
-    "fit": Command("how many sequences fit on a GPU, term by term", _add_fit, "fit"),
+    "fit": Command("how many sequences fit on a GPU, term by term", _add_fit, "fit.command"),
     "workload": Command("a log of requests: lengths, and how many fit", _add_workload, "workload"),
     "explain": Command("what an engine's log, error or metrics mean", _add_explain, "explain"),
     "measure": Command("hold the formula against a real cache", _add_measure, "evidence.measure"),

@@ -1,7 +1,7 @@
 """What `kvdocs fit` says where it does not fit."""
 
 from kvdocs.facts.claims import load_gpus
-from kvdocs.fit_table import table
+from kvdocs.fit.table import table
 from kvdocs.serving.capacity import fit
 from kvdocs.serving.remedies import remedies
 from kvdocs.serving.vllm_question import VllmQuestion

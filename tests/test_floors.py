@@ -17,11 +17,6 @@ TOP = {
     "cost": "cli",
     "explain": "cli",
     "fit": "cli",
-    "fit_options": "cli",
-    "fit_table": "cli",
-    "fit_vllm": "cli",
-    "fit_transformers": "cli",
-    "fit_llama_cpp": "cli",
     "cost_engine": "cli",
     "workload": "cli",
 }

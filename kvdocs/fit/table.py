@@ -5,7 +5,7 @@ In: an ``Answer`` and what would make it fit. Out: text.
 
 from __future__ import annotations
 
-from kvdocs.fit_options import of_engine
+from kvdocs.fit.options import of_engine
 from kvdocs.formula.layers import plural
 from kvdocs.serving.capacity import Answer, total, total_at_best
 from kvdocs.serving.question import LONGEST, Term

@@ -79,7 +79,7 @@ def question(args: argparse.Namespace, model: Model) -> Question:
 def of_engine(name: str) -> Any:
     """The module with an engine's own part of the command: ``question``, ``options`` and
     ``figures`` for JSON, ``lines`` and ``notes`` for people."""
-    return import_module(f"kvdocs.fit_{name.replace('.', '_')}")
+    return import_module(f"kvdocs.fit.{name.replace('.', '_')}")
 
 
 def gpu_named(name: str) -> Gpu:

@@ -2,9 +2,7 @@
 
 In: a model, a GPU or an amount of memory, an engine, and any of tokens and users. Out: how many
 sequences of that length, the longest context of that many users, or whether they fit and what
-would help. Exit status 0 where it fits, 1 where it does not. ``fit_options.py`` reads the
-arguments, ``fit_table.py`` writes the answer for people; what is an engine's own is in
-``fit_vllm.py``, ``fit_transformers.py`` and ``fit_llama_cpp.py``.
+would help. Exit status 0 where it fits, 1 where it does not.
 """
 
 from __future__ import annotations
@@ -13,8 +11,8 @@ import argparse
 import json
 
 from kvdocs.facts.hub import find
-from kvdocs.fit_options import of_engine, question
-from kvdocs.fit_table import notes, table
+from kvdocs.fit.options import of_engine, question
+from kvdocs.fit.table import notes, table
 from kvdocs.serving.capacity import Answer, fit, total, total_at_best
 from kvdocs.serving.remedies import Remedy, remedies
 
