@@ -1,5 +1,5 @@
 """``kvdocs fit``: how many users fit on a GPU, term by term.
 
-``command.py`` answers, ``options.py`` reads what was asked, ``table.py`` writes for people. A module
-for each engine has what only that engine has, and is imported when that engine is asked for.
+``command.py`` answers, ``options.py`` reads what was asked, ``table.py`` writes for people. What
+only one engine has is in a module of its own, imported when that engine is asked for.
 """
