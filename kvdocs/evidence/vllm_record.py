@@ -45,6 +45,7 @@ KINDS = (
     "deepseek-ai/DeepSeek-V3.2",
     "Qwen/Qwen3-Next-80B-A3B-Instruct",
     "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
+    "deepseek-ai/DeepSeek-V4-Flash",
 )
 VARIANTS: tuple[dict[str, Any], ...] = (
     {"pipeline_parallel_size": 2},
@@ -167,13 +168,9 @@ def _model(name: str, found: Geometry) -> dict[str, Any]:
 def _variants(name: str, found: Geometry) -> Iterator[dict[str, Any]]:
     from kvdocs.evidence.vllm import refused
 
-    latent = found.arch.is_deepseek_mla
     for flags in VARIANTS:
         options = Options(**{"max_model_len": 32_768, **flags})
-        dtype = options.kv_cache_dtype
-        kept = not dtype.startswith(("turbo", "ultra", "nvfp4")) if latent else True
-        if "ds_mla" in dtype:
-            kept = latent
+        kept = _keeps(found, options.kv_cache_dtype)
         if kept and not refused(found, options) and not _splits_a_window(found, options):
             answer = _answer(found, options, MEMORY[1])
             yield {
@@ -182,6 +179,15 @@ def _variants(name: str, found: Geometry) -> Iterator[dict[str, Any]]:
                 "available": MEMORY[1],
                 "answer": answer,
             }
+
+
+def _keeps(found: Geometry, dtype: str) -> bool:
+    """Whether vLLM has this format for the model's kind of cache."""
+    if found.compresses:  # models/deepseek_v4/attention.py:112
+        return dtype == "auto" or dtype.startswith("fp8")
+    if not found.arch.is_deepseek_mla:
+        return "ds_mla" not in dtype
+    return "ds_mla" in dtype or not dtype.startswith(("turbo", "ultra", "nvfp4"))
 
 
 def _splits_a_window(found: Geometry, options: Options) -> bool:

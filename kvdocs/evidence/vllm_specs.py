@@ -15,6 +15,8 @@ from functools import cache
 from types import SimpleNamespace
 from unittest.mock import MagicMock, patch
 
+from kvdocs.evidence.vllm_compressed import specs_of_stages
+
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from typing import Any
@@ -27,6 +29,7 @@ STATE_MODELS = {  # models whose layers without attention keep a state: module a
     "qwen3_5_text": ("qwen3_next", "Qwen3NextForCausalLM"),
     "qwen3_5_moe_text": ("qwen3_next", "Qwen3NextForCausalLM"),
 }
+COMPRESSED = {"compressed_sparse_attention", "heavily_compressed_attention"}
 PATTERN = {"M": "mamba", "*": "full_attention", "-": "none", "E": "none"}
 
 
@@ -44,6 +47,11 @@ class Geometry:
         """Whether some layers keep a state."""
         return bool({"linear_attention", "mamba"} & set(self.kinds))
 
+    @property
+    def compresses(self) -> bool:
+        """Whether some layers keep one entry for several tokens."""
+        return bool(COMPRESSED & set(self.kinds))
+
 
 def layer_kinds(text: Any, layers: int) -> tuple[str, ...]:
     """What each layer is, as the model classes read it.
@@ -55,8 +63,6 @@ def layer_kinds(text: Any, layers: int) -> tuple[str, ...]:
     if pattern:
         return tuple(PATTERN[letter] for letter in pattern)
     types = getattr(text, "layer_types", None) or getattr(text, "layers_block_type", None)
-    if getattr(text, "compress_ratios", None):
-        raise ValueError("no layer of vLLM's is built here for compressed entries")
     if types is None or set(types) == {"sliding_attention"}:  # engine/arg_utils.py:2288
         window = getattr(text, "sliding_window", None)
         kinds = ["sliding_attention" if window else "full_attention"] * layers
@@ -65,7 +71,7 @@ def layer_kinds(text: Any, layers: int) -> tuple[str, ...]:
         kinds = ["full_attention" if kind in full else kind for kind in types]
     own = layers - (getattr(text, "num_kv_shared_layers", None) or 0)  # models/gemma4.py:404
     kinds[own:] = ["none"] * (layers - own)
-    known = {"full_attention", "sliding_attention", "chunked_attention"}
+    known = {"full_attention", "sliding_attention", "chunked_attention", *COMPRESSED}
     if unknown := set(kinds) - known - {"linear_attention", "mamba", "none"}:
         raise ValueError(f"no layer of vLLM's is built here for {', '.join(sorted(unknown))}")
     return tuple(kinds)
@@ -77,6 +83,8 @@ def specs(found: Geometry, config: Any) -> list[dict[str, Any]]:
 
     count = config.parallel_config.pipeline_parallel_size
     stages = [range(*get_pp_indices(len(found.kinds), stage, count)) for stage in range(count)]
+    if found.compresses:
+        return specs_of_stages(stages, config)
     if found.states:
         _align(found, config)
     return [
@@ -249,6 +257,8 @@ def _backend(dtype: str, latent: bool) -> Any:
 def _flashinfer() -> Any:
     """FlashInfer's backend. Its kernels, which are not installed here, have no part in sizes."""
     import sys
+
+    import vllm._custom_ops  # noqa: F401  first: it asks whether flashinfer is installed
 
     kernels = ("flashinfer", *(f"flashinfer.{part}" for part in ("decode", "prefill", "utils")))
     with patch.dict(sys.modules, {name: MagicMock() for name in kernels}):
