@@ -14,14 +14,16 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kvdocs.serving.log_llama_cpp import PHRASES as LLAMA_CPP
-from kvdocs.serving.log_others import ANY, OTHERS, SGLANG
+from kvdocs.serving.log_others import ANY, OTHERS, PYTORCH
 from kvdocs.serving.log_phrase import Phrase
 from kvdocs.serving.log_settings import Settings
+from kvdocs.serving.log_sglang import SGLANG
 from kvdocs.serving.log_vllm import PHRASES as START_UP
+from kvdocs.serving.log_vllm_errors import ERRORS
 from kvdocs.serving.log_vllm_metrics import METRICS
 
-VLLM = (*START_UP, *METRICS)
-PHRASES: tuple[Phrase, ...] = (*VLLM, *SGLANG, *LLAMA_CPP, *OTHERS, *ANY)
+VLLM = (*START_UP, *ERRORS, *METRICS)
+PHRASES: tuple[Phrase, ...] = (*VLLM, *SGLANG, *LLAMA_CPP, *OTHERS, *PYTORCH, *ANY)
 
 LONGEST_KNOWN = 1 << 10  # bytes; shapes up to this length are remembered,
 MOST_KNOWN = 1 << 12  # and so many of them
