@@ -272,3 +272,10 @@ def test_a_pool_that_holds_less_than_one_sequence_agrees_with_the_formula():
     assert found["bytes_per_token"] == 32_768
     assert [check["agrees"] for check in found["checks"]] == [True]
     assert any("--max_seq_len" in change for change in found["change"])
+
+
+def test_turboquant_leaves_four_layers_in_sixteen_bits():
+    """As vLLM's planner holds it: 4 layers of 2,048 bytes and 24 of 4 heads of 196 bytes."""
+    args = ("--model", "Qwen/Qwen2.5-7B-Instruct", "--kv-dtype", "turboquant_k8v4", "--json")
+    run = kvdocs("explain", "-", *args, stdin=START)
+    assert json.loads(run.stdout)["bytes_per_token"] == 27_008

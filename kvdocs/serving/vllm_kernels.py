@@ -73,7 +73,8 @@ def _of_family(
         parts = [part for part, _ in layout.groups()]
         if any(isinstance(part, CrossAttention) for part in parts):
             yield f"{dtype} has no kernel for an encoder's output {source}"
-        other = _head_dims(layout) - set(kernels.head_dims)
+        dims = _head_dims(layout)
+        other = dims - set(kernels.head_dims)
         if kernels.head_dims and other:
             sizes = " or ".join(f"{size}" for size in kernels.head_dims)
             yield f"{dtype} needs a head_dim of {sizes}, not {max(other)} {source}"
@@ -81,7 +82,7 @@ def _of_family(
             yield f"{dtype} has no kernel for sliding layers {source}"
         if not kernels.sinks and has_sinks(cfg):
             yield f"{dtype} has no kernel for attention sinks {source}"
-        if kernels.rotary and (rotary := _rotary(cfg, max(_head_dims(layout)))) != kernels.rotary:
+        if kernels.rotary and dims and (rotary := _rotary(cfg, max(dims))) != kernels.rotary:
             yield f"{dtype} needs {kernels.rotary} rotary dimensions, not {rotary} {source}"
 
     return list(found())

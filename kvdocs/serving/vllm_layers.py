@@ -122,7 +122,7 @@ def pages_of(layout: CacheLayout, options: Options) -> list[tuple[int, Page]]:
         ValueError: vLLM refuses the combination, or this module does not know a layer.
     """
     found = []
-    ends = _in_16_bits(layout, options)
+    ends = in_16_bits(layout, options.kv_cache_dtype)
     if any(isinstance(part, State) for part, _ in layout.groups()):
         options = _room_for_a_state(layout, options)
     elif ends:
@@ -138,11 +138,11 @@ def pages_of(layout: CacheLayout, options: Options) -> list[tuple[int, Page]]:
     return found
 
 
-def _in_16_bits(layout: CacheLayout, options: Options) -> frozenset[int]:
+def in_16_bits(layout: CacheLayout, dtype: str) -> frozenset[int]:
     """The layers that the coarsest formats leave in 16 bits: the first two and the last two, but
     none of a model with states (layers/quantization/turboquant/config.py:178)."""
     count = len(layout.layers)
-    coarse = options.kv_cache_dtype.startswith(("turboquant", "ultraquant"))
+    coarse = dtype.startswith(("turboquant", "ultraquant"))
     if not coarse or any(isinstance(part, State) for part, _ in layout.groups()):
         return frozenset()
     end = min(2, count // 2)
