@@ -5,6 +5,7 @@ from fractions import Fraction
 from kvdocs.facts.models import Model
 from kvdocs.serving.vllm import Options, rank_slope
 from kvdocs.serving.vllm_dtypes import KV_DTYPES
+from kvdocs.serving.vllm_kernels import refusal
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
 from kvdocs.units import ratio
@@ -13,9 +14,10 @@ HEADS, LATENTS = model("Qwen/Qwen2.5-7B-Instruct"), model("deepseek-ai/DeepSeek-
 
 
 def cell(found: Model, dtype: str) -> str:
-    """Bytes of a token and its share of 16 bits, or a dash where vLLM has no such format."""
+    """Bytes of a token and its share of 16 bits, or a dash where vLLM has no kernel for it."""
     kept = KV_DTYPES[dtype]
-    if (kept.head if found is HEADS else kept.latent) is None:
+    none = (kept.head if found is HEADS else kept.latent) is None
+    if none or refusal(dtype, found.layout, found.config):
         return "–"
     size = rank_slope(found.layout, Options(4096, kv_cache_dtype=dtype))
     share = Fraction(100 * size, rank_slope(found.layout, Options(4096)))

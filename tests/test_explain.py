@@ -255,3 +255,27 @@ def test_a_token_in_the_place_of_a_name_is_not_shown(token):
 def test_one_phrase_in_one_line_is_said_in_the_singular():
     run = kvdocs("explain", "-", stdin="GPU KV cache size: 42,656 tokens\n")
     assert run.stdout.startswith("vLLM, 1 known phrase in 1 line\n")
+
+
+def test_a_pool_that_holds_less_than_one_sequence_agrees_with_the_formula():
+    """TensorRT-LLM, Mistral-7B on four GPUs: 956,301,312 bytes for 29,184 tokens are 32,768 a
+    token on each, a fourth of the model's (tensorrtllm_backend issue 366)."""
+    text = (
+        "[TensorRT-LLM][INFO] Allocate 956301312 bytes for k/v cache. \n"
+        "[TensorRT-LLM][INFO] Using 29184 total tokens in paged KV cache, and 272 blocks\n"
+        "ERROR: maxTokensInPagedKvCache (29184) must be large enough to process at least 1 "
+        "sequence to completion (i.e. must be larger than beam_width (1) * tokensPerBlock (128)\n"
+    )
+    args = ("--model", "mistralai/Mistral-7B-v0.1", "--tp", "4", "--json")
+    run = kvdocs("explain", "-", *args, stdin=text)
+    found = json.loads(run.stdout)
+    assert found["bytes_per_token"] == 32_768
+    assert [check["agrees"] for check in found["checks"]] == [True]
+    assert any("--max_seq_len" in change for change in found["change"])
+
+
+def test_turboquant_leaves_four_layers_in_sixteen_bits():
+    """As vLLM's planner holds it: 4 layers of 2,048 bytes and 24 of 4 heads of 196 bytes."""
+    args = ("--model", "Qwen/Qwen2.5-7B-Instruct", "--kv-dtype", "turboquant_k8v4", "--json")
+    run = kvdocs("explain", "-", *args, stdin=START)
+    assert json.loads(run.stdout)["bytes_per_token"] == 27_008

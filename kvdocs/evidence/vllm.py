@@ -138,12 +138,17 @@ def _configuration(found: Geometry, options: Options) -> Any:
         ),
         scheduler_config=SimpleNamespace(
             max_num_batched_tokens=options.max_num_batched_tokens,
+            max_num_seqs=1,  # read for buffers outside the pool
             async_scheduling=options.async_scheduling,
             max_num_encoder_input_tokens=options.max_num_batched_tokens,  # config/scheduler.py:306
             # config/vllm.py:2235: off for chunks, unless an environment variable asks otherwise
             disable_hybrid_kv_cache_manager="chunked_attention" in found.kinds,
         ),
-        attention_config=SimpleNamespace(hisparse_config=None),
+        attention_config=SimpleNamespace(
+            hisparse_config=None, backend=None, resolve_indexer_kv_dtype=lambda default: default
+        ),
+        quant_config=None,
+        kernel_config=SimpleNamespace(enable_jit_warmup=False),
         speculative_config=None,
         num_prefill_lookahead_tokens=0,
         num_speculative_tokens=0,

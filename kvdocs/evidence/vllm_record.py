@@ -34,7 +34,8 @@ WHAT = (
     "answer is [blocks, tokens, concurrency] as vLLM logs them, or [longest] where it refuses to "
     "start and estimates the longest context. answers are in the order of ranks, dtypes, memory "
     "and limits, the last varying fastest. refused says for which ranks vLLM itself would not "
-    "share the model; runs leaves these out. variants change one more flag."
+    "share the model; runs leaves these out. variants change one more flag, or two. beside has "
+    "models that the snapshot has not, with the fields of their configs that count."
 )
 # Every flag that the grid leaves alone, on one model of each kind.
 KINDS = (
@@ -45,6 +46,7 @@ KINDS = (
     "deepseek-ai/DeepSeek-V3.2",
     "Qwen/Qwen3-Next-80B-A3B-Instruct",
     "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
+    "deepseek-ai/DeepSeek-V4-Flash",
 )
 VARIANTS: tuple[dict[str, Any], ...] = (
     {"pipeline_parallel_size": 2},
@@ -61,7 +63,31 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     *({"kv_cache_dtype": name} for name in ("fp8_inc", "nvfp4", "fp8_ds_mla", "nvfp4_ds_mla")),
     *({"kv_cache_dtype": f"turboquant_{name}"} for name in ("k8v4", "4bit_nc", "k3v4_nc")),
     *({"kv_cache_dtype": name} for name in ("turboquant_3bit_nc", "nvfp4_4over6")),
+    {"kv_cache_dtype": "turboquant_k8v4", "block_size": 128},
+    {"kv_cache_dtype": "turboquant_k8v4", "pipeline_parallel_size": 3, "tensor_parallel_size": 2},
 )
+
+
+# Attention and a state in every layer, which no model of the snapshot has; Falcon-H1-1.5B's sizes.
+BESIDE = {
+    "falcon_h1": {
+        "architectures": ["FalconH1ForCausalLM"],
+        "model_type": "falcon_h1",
+        "num_hidden_layers": 24,
+        "num_key_value_heads": 2,
+        "num_attention_heads": 8,
+        "head_dim": 128,
+        "hidden_size": 2048,
+        "vocab_size": 65537,
+        "mamba_d_ssm": 3072,
+        "mamba_n_heads": 48,
+        "mamba_d_head": 64,
+        "mamba_n_groups": 1,
+        "mamba_d_state": 256,
+        "mamba_d_conv": 4,
+        "mamba_expand": 2,
+    }
+}
 
 
 @dataclass(frozen=True)
@@ -81,13 +107,15 @@ def cases(path: Path = FILE) -> Iterator[Case]:
     """Every planner run of the record, but those for ranks that vLLM itself refuses."""
     from kvdocs.facts.snapshot import load_all
 
-    found, configs = load(path), {model.id: model.config for model in load_all()}
+    found = load(path)
+    configs = {model.id: model.config for model in load_all()}
+    configs |= {entry["id"]: entry["config"] for entry in found["beside"]}
 
     def flags(name: str, **given: Any) -> Options:
         state = rank_state(configs[name], given.get("tensor_parallel_size", 1), name)
         return Options(**given, state=state)
 
-    for model in found["models"]:
+    for model in (*found["models"], *found["beside"]):
         name = model["id"]
         for (ranks, dtype, memory, limit), answer in zip(grid(), model["answers"], strict=True):
             if ranks in model["refused"]:
@@ -126,8 +154,11 @@ def made() -> dict[str, Any]:
         except ValueError as error:
             unread[model.id] = str(error)
     models = [_model(name, found) for name, found in read.items()]
+    others = {name: _geometry(config) for name, config in BESIDE.items()}
+    beside = [_model(name, found) | {"config": BESIDE[name]} for name, found in others.items()]
     each = len(DTYPES) * len(MEMORY) * len(LIMITS)
-    variants = [entry for name in KINDS for entry in _variants(name, read[name])]
+    kinds = {**{name: read[name] for name in KINDS}, **others}
+    variants = [entry for name, found in kinds.items() for entry in _variants(name, found)]
     return {
         "what": WHAT,
         "date": datetime.date.today().isoformat(),
@@ -140,9 +171,11 @@ def made() -> dict[str, Any]:
         "memory": MEMORY,
         "limits": LIMITS,
         "models_read": len(models),
-        "runs": sum(len(RANKS) - len(model["refused"]) for model in models) * each + len(variants),
+        "runs": sum(len(RANKS) - len(model["refused"]) for model in (*models, *beside)) * each
+        + len(variants),
         "unread": unread,
         "models": models,
+        "beside": beside,
         "variants": variants,
     }
 
@@ -167,13 +200,9 @@ def _model(name: str, found: Geometry) -> dict[str, Any]:
 def _variants(name: str, found: Geometry) -> Iterator[dict[str, Any]]:
     from kvdocs.evidence.vllm import refused
 
-    latent = found.arch.is_deepseek_mla
     for flags in VARIANTS:
         options = Options(**{"max_model_len": 32_768, **flags})
-        dtype = options.kv_cache_dtype
-        kept = not dtype.startswith(("turbo", "ultra", "nvfp4")) if latent else True
-        if "ds_mla" in dtype:
-            kept = latent
+        kept = _keeps(found, options.kv_cache_dtype)
         if kept and not refused(found, options) and not _splits_a_window(found, options):
             answer = _answer(found, options, MEMORY[1])
             yield {
@@ -182,6 +211,16 @@ def _variants(name: str, found: Geometry) -> Iterator[dict[str, Any]]:
                 "available": MEMORY[1],
                 "answer": answer,
             }
+
+
+def _keeps(found: Geometry, dtype: str) -> bool:
+    """Whether vLLM has this format for the model's kind of cache."""
+    if found.compresses:  # models/deepseek_v4/attention.py:112
+        return dtype == "auto" or dtype.startswith("fp8")
+    if not found.arch.is_deepseek_mla:
+        slides = "sliding_attention" in found.kinds
+        return "ds_mla" not in dtype and not (slides and dtype.startswith("turboquant"))
+    return "ds_mla" in dtype or not dtype.startswith(("turbo", "ultra", "nvfp4"))
 
 
 def _splits_a_window(found: Geometry, options: Options) -> bool:
@@ -201,10 +240,11 @@ def _answer(found: Geometry, options: Options, available: int) -> list[float]:
 
 def _text(content: dict[str, Any]) -> str:
     """One line for each model and each variant, so that a change is a readable difference."""
-    head = {key: value for key, value in content.items() if key not in ("models", "variants")}
+    listed = ("models", "beside", "variants")
+    head = {key: value for key, value in content.items() if key not in listed}
     lists = (
         f' "{key}": [\n' + ",\n".join(f"  {json.dumps(entry)}" for entry in content[key]) + "\n ]"
-        for key in ("models", "variants")
+        for key in listed
     )
     return json.dumps(head, indent=1).removesuffix("\n}") + ",\n" + ",\n".join(lists) + "\n}\n"
 

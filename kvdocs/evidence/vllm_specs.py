@@ -15,11 +15,14 @@ from functools import cache
 from types import SimpleNamespace
 from unittest.mock import MagicMock, patch
 
+from kvdocs.evidence.vllm_compressed import specs_of_stages
+
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from typing import Any
 
 STATE_MODELS = {  # models whose layers without attention keep a state: module and class
+    "falcon_h1": ("falcon_h1", "FalconH1ForCausalLM"),
     "granitemoehybrid": ("granitemoehybrid", "GraniteMoeHybridForCausalLM"),
     "nemotron_h": ("nemotron_h", "NemotronHForCausalLM"),
     "qwen3_next": ("qwen3_next", "Qwen3NextForCausalLM"),
@@ -27,6 +30,7 @@ STATE_MODELS = {  # models whose layers without attention keep a state: module a
     "qwen3_5_text": ("qwen3_next", "Qwen3NextForCausalLM"),
     "qwen3_5_moe_text": ("qwen3_next", "Qwen3NextForCausalLM"),
 }
+COMPRESSED = {"compressed_sparse_attention", "heavily_compressed_attention"}
 PATTERN = {"M": "mamba", "*": "full_attention", "-": "none", "E": "none"}
 
 
@@ -42,7 +46,12 @@ class Geometry:
     @property
     def states(self) -> bool:
         """Whether some layers keep a state."""
-        return bool({"linear_attention", "mamba"} & set(self.kinds))
+        return bool({"linear_attention", "mamba", "hybrid"} & set(self.kinds))
+
+    @property
+    def compresses(self) -> bool:
+        """Whether some layers keep one entry for several tokens."""
+        return bool(COMPRESSED & set(self.kinds))
 
 
 def layer_kinds(text: Any, layers: int) -> tuple[str, ...]:
@@ -51,12 +60,12 @@ def layer_kinds(text: Any, layers: int) -> tuple[str, ...]:
     Raises:
         ValueError: layers that are not built here.
     """
+    if text.model_type == "falcon_h1":  # attention and a state in every layer
+        return ("hybrid",) * layers
     pattern = getattr(text, "hybrid_override_pattern", None)  # models/nemotron_h.py:597
     if pattern:
         return tuple(PATTERN[letter] for letter in pattern)
     types = getattr(text, "layer_types", None) or getattr(text, "layers_block_type", None)
-    if getattr(text, "compress_ratios", None):
-        raise ValueError("no layer of vLLM's is built here for compressed entries")
     if types is None or set(types) == {"sliding_attention"}:  # engine/arg_utils.py:2288
         window = getattr(text, "sliding_window", None)
         kinds = ["sliding_attention" if window else "full_attention"] * layers
@@ -65,8 +74,8 @@ def layer_kinds(text: Any, layers: int) -> tuple[str, ...]:
         kinds = ["full_attention" if kind in full else kind for kind in types]
     own = layers - (getattr(text, "num_kv_shared_layers", None) or 0)  # models/gemma4.py:404
     kinds[own:] = ["none"] * (layers - own)
-    known = {"full_attention", "sliding_attention", "chunked_attention"}
-    if unknown := set(kinds) - known - {"linear_attention", "mamba", "none"}:
+    known = {"full_attention", "sliding_attention", "chunked_attention", *COMPRESSED}
+    if unknown := set(kinds) - known - {"linear_attention", "mamba", "hybrid", "none"}:
         raise ValueError(f"no layer of vLLM's is built here for {', '.join(sorted(unknown))}")
     return tuple(kinds)
 
@@ -77,6 +86,10 @@ def specs(found: Geometry, config: Any) -> list[dict[str, Any]]:
 
     count = config.parallel_config.pipeline_parallel_size
     stages = [range(*get_pp_indices(len(found.kinds), stage, count)) for stage in range(count)]
+    if found.compresses:
+        return specs_of_stages(stages, config)
+    if config.cache_config.cache_dtype.startswith(("turboquant", "ultraquant")):
+        _skip_ends(found, config)
     if found.states:
         _align(found, config)
     return [
@@ -85,14 +98,28 @@ def specs(found: Geometry, config: Any) -> list[dict[str, Any]]:
     ]
 
 
+def _skip_ends(found: Geometry, config: Any) -> None:
+    """The layers left in 16 bits (engine/arg_utils.py:2345) and the block that these ask for, as
+    the platform picks it by the first layer's backend (platforms/interface.py:792)."""
+    from vllm.model_executor.layers.quantization.turboquant.config import TurboQuantConfig
+    from vllm.platforms.interface import Platform
+
+    model = SimpleNamespace(is_hybrid=found.states, hf_text_config=found.text)
+    skipped = [] if found.states else TurboQuantConfig.get_boundary_skip_layers(model)
+    config.cache_config.kv_cache_dtype_skip_layers = skipped
+    if skipped:
+        with patch("vllm.config.vllm.set_current_vllm_config", lambda _: nullcontext()):
+            Platform._align_heterogeneous_kv_block_size(config, _backend("auto", latent=False))
+
+
 def _of_layer(found: Geometry, layer: int, config: Any) -> Iterator[tuple[str, Any]]:
     from vllm.v1.worker.utils import customize_attention_spec
 
     kind, name = found.kinds[layer], f"model.layers.{layer}"
-    if kind in ("linear_attention", "mamba"):
+    if kind in ("linear_attention", "mamba", "hybrid"):
         yield f"{name}.mixer", _state(found, config)
-    elif kind != "none":
-        backend = _backend(config.cache_config.cache_dtype, found.arch.is_deepseek_mla)
+    if kind not in ("linear_attention", "mamba", "none"):
+        backend = _backend(_dtype(layer, config), found.arch.is_deepseek_mla)
         spec = _attention(found, layer, backend, config)
         yield f"{name}.attn", customize_attention_spec(backend, spec)
     if kind != "none" and (size := getattr(found.text, "index_head_dim", None)):
@@ -120,7 +147,7 @@ def _attention(found: Geometry, layer: int, backend: Any, config: Any) -> Any:
 def _stand_in(found: Geometry, layer: int, backend: Any, config: Any) -> SimpleNamespace:
     from vllm.v1.attention.backend import AttentionType
 
-    dtype, arch = config.cache_config.cache_dtype, found.arch[layer]
+    dtype, arch = _dtype(layer, config), found.arch[layer]
     slides = found.kinds[layer] == "sliding_attention"
     return SimpleNamespace(
         attn_type=AttentionType.DECODER,
@@ -135,6 +162,12 @@ def _stand_in(found: Geometry, layer: int, backend: Any, config: Any) -> SimpleN
         indexer=None,
         non_causal_multi_token_decode=False,
     )
+
+
+def _dtype(layer: int, config: Any) -> str:
+    """The cache dtype of one layer (layers/attention/attention.py:312)."""
+    skipped = str(layer) in config.cache_config.kv_cache_dtype_skip_layers
+    return "auto" if skipped else str(config.cache_config.cache_dtype)
 
 
 def _latent_dtype(found: Geometry, config: Any) -> str:
@@ -243,12 +276,14 @@ def _backend(dtype: str, latent: bool) -> Any:
         from vllm.v1.attention.backends.turboquant_attn import TurboQuantAttentionBackend
 
         return TurboQuantAttentionBackend
-    return _flashinfer() if dtype.startswith("nvfp4") else FlashAttentionBackend
+    return flashinfer_backend() if dtype.startswith("nvfp4") else FlashAttentionBackend
 
 
-def _flashinfer() -> Any:
+def flashinfer_backend() -> Any:
     """FlashInfer's backend. Its kernels, which are not installed here, have no part in sizes."""
     import sys
+
+    import vllm._custom_ops  # noqa: F401  first: it asks whether flashinfer is installed
 
     kernels = ("flashinfer", *(f"flashinfer.{part}" for part in ("decode", "prefill", "utils")))
     with patch.dict(sys.modules, {name: MagicMock() for name in kernels}):

@@ -1,92 +1,16 @@
-"""What SGLang, TensorRT-LLM, transformers and LMDeploy print about their caches.
+"""What TensorRT-LLM, transformers, LMDeploy and PyTorch print about memory.
 
-Data only. SGLang was read in the 0.5.23 wheel, the rest in public repositories and in the
-reports of ``reports.toml``. ``ANY`` is what people and calculators write: a size
-per token, or for so many.
+Data only, read in public repositories and threads and in the reports of ``reports.toml``. ``ANY``
+is what people and calculators write: a size per token, or for so many.
 """
 
 from __future__ import annotations
 
 from kvdocs.serving.log_phrase import ALL, RANK, REQUEST, SEQUENCE, TOKEN, Phrase, Quantity
 
-# SGLang writes GB and divides by 1024 three times (mem_cache/memory_pool.py:116).
 GIB = Quantity("GiB", RANK)
 TOKENS = Quantity("tokens", ALL)
 SEQUENCES = Quantity("sequences", ALL)
-
-SGLANG = (
-    Phrase(
-        "sglang.allocated",
-        "SGLang",
-        "0.5.23, srt/mem_cache/memory_pool.py:2088; earlier releases without the dtype",
-        "#tokens: ",
-        "#tokens: {tokens}, K size: {k_size} GB, V size: {v_size} GB",
-        "The pool: tokens in all, and the memory of keys and of values on one GPU. SGLang writes "
-        "GB and means GiB.",
-        {"tokens": TOKENS, "k_size": GIB, "v_size": GIB},
-    ),
-    Phrase(
-        "sglang.allocated_latent",
-        "SGLang",
-        "0.5.23, srt/mem_cache/memory_pool.py:2096",
-        "#tokens: ",
-        "#tokens: {tokens}, KV size: {memory} GB",
-        "The pool of a model with one latent for keys and values, on one GPU. SGLang writes GB and "
-        "means GiB.",
-        {"tokens": TOKENS, "memory": GIB},
-    ),
-    Phrase(
-        "sglang.tokens",
-        "SGLang",
-        "0.5.23, srt/managers/scheduler.py:1269",
-        "max_total_num_tokens",
-        "max_total_num_tokens={tokens}",
-        "How many tokens the cache holds over all requests.",
-        {"tokens": TOKENS},
-        also=(r"sglang:max_total_num_tokens(?:\{[^}\n]{0,999}\})? <tokens>",),
-    ),
-    Phrase(
-        "sglang.windows",
-        "SGLang",
-        "0.5.23, srt/model_executor/pool_configurator.py:889",
-        "Use sliding window memory pool",
-        "Use sliding window memory pool. full_layer_tokens={full_tokens}, "
-        "swa_layer_tokens={window_tokens}",
-        "Two pools: one for layers that keep every token, one for sliding layers.",
-        {"full_tokens": TOKENS, "window_tokens": TOKENS},
-    ),
-    Phrase(
-        "sglang.states",
-        "SGLang",
-        "0.5.23, srt/mem_cache/memory_pool.py:984",
-        "Mamba Cache is allocated",
-        "Mamba Cache is allocated. max_mamba_cache_size: {slots}, conv_state size: {conv}GB, "
-        "ssm_state size: {ssm}GB",
-        "Recurrent states: so many slots, one for each running or cached request, on one GPU.",
-        {"slots": Quantity("states", ALL), "conv": GIB, "ssm": GIB},
-    ),
-    Phrase(
-        "sglang.nothing_left",
-        "SGLang",
-        "0.5.23, srt/model_executor/pool_configurator.py:96",
-        "increase --mem-fraction-static",
-        "Not enough memory. Please try to increase --mem-fraction-static",
-        "The server did not start: the weights leave nothing for the cache.",
-        change="Raise --mem-fraction-static, or take smaller weights or more GPUs",
-        also=(r"Loaded weights leave no GPU memory for the KV cache",),
-    ),
-    Phrase(
-        "sglang.usage",
-        "SGLang",
-        "0.5.23, observability/metrics_collector.py:405",
-        "token_usage",
-        "sglang:token_usage {fraction}",
-        "Share of the fullest pool in use, from 0 to 1.",
-        {"fraction": Quantity("of 1", ALL)},
-        also=(r"sglang:token_usage(?:\{[^}\n]{0,999}\})? <fraction>",),
-        highest=True,
-    ),
-)
 
 OTHERS = (
     Phrase(
@@ -120,6 +44,93 @@ OTHERS = (
         "The pool on one GPU, and the tokens it holds.",
         {"memory": GIB, "tokens": TOKENS},
         "To hold less, set max_tokens or a lower free_gpu_memory_fraction in the KV cache config",
+    ),
+    Phrase(
+        "trtllm.free",
+        "TensorRT-LLM",
+        "0.9 and later, batch_manager/kvCacheManager.cpp; TensorRT-LLM#2268",
+        "calculating max tokens in paged kv cache",
+        "Memory usage when calculating max tokens in paged kv cache: total: {card} GiB, "
+        "available: {free} GiB",
+        "What one GPU has in all, and what is free before the cache is allocated. The pool takes "
+        "free_gpu_memory_fraction of the free part, 0.9 unless it was changed.",
+        {"card": GIB, "free": GIB},
+    ),
+    Phrase(
+        "trtllm.profile",
+        "TensorRT-LLM",
+        "1.0 and later, tensorrt_llm/_torch/pyexecutor/_util.py; earlier without the last part",
+        "available KV cache memory when calculating max tokens",
+        "Peak memory during memory usage profiling (torch + non-torch): {peak} GiB, available KV "
+        "cache memory when calculating max tokens: {memory} GiB, fraction is set {share_of_free}, "
+        "kv size is {token_size}",
+        "The peak of a trial run on one GPU, what is left for the cache times the fraction, and "
+        "the bytes of one token on this GPU.",
+        {
+            "peak": GIB,
+            "memory": GIB,
+            "share_of_free": Quantity("share of the free memory", RANK),
+            "token_size": Quantity("bytes", TOKEN),
+        },
+        also=(
+            r"Peak memory during memory usage profiling \(torch \+ non-torch\): <peak> GiB, "
+            r"available KV cache memory when calculating max tokens: <memory> GiB"
+            r"(?:, fraction is set <share_of_free>, kv size (?:per token )?is <token_size>)?",
+        ),
+    ),
+    Phrase(
+        "trtllm.blocks",
+        "TensorRT-LLM",
+        "0.9 to 0.20, batch_manager/kvCacheManager.cpp; TensorRT-LLM#2268",
+        "KV cache primary pool: |primary blocks=",
+        "Number of blocks in KV cache primary pool: {pool_blocks}",
+        "Blocks on one GPU; times the tokens per block they are the tokens of the pool.",
+        {"pool_blocks": Quantity("blocks", RANK)},
+        also=(r"primary blocks=<pool_blocks>",),
+    ),
+    Phrase(
+        "trtllm.block",
+        "TensorRT-LLM",
+        "0.9 and later, batch_manager/kvCacheManager.cpp",
+        "Number of tokens per block: ",
+        "Number of tokens per block: {per_block}",
+        "Tokens of one block: a request takes whole ones.",
+        {"per_block": Quantity("tokens", "one block")},
+    ),
+    Phrase(
+        "trtllm.one_sequence",
+        "TensorRT-LLM",
+        "0.6 to 0.12, batch_manager/kvCacheManager.cpp; tensorrtllm_backend#366",
+        "must be large enough to process at least 1 sequence",
+        "maxTokensInPagedKvCache ({tokens}) must be large enough to process at least 1 sequence",
+        "The server did not start: the pool holds fewer tokens than one sequence of the length the "
+        "engine was built for.",
+        {"tokens": TOKENS},
+        "Build with a lower --max_seq_len, or give the pool more: a higher "
+        "kv_cache_free_gpu_mem_fraction, smaller weights, more GPUs",
+        also=(r"maxTokensInPagedKvCache must be large enough to process at least 1 sequence",),
+    ),
+    Phrase(
+        "trtllm.reduced",
+        "TensorRT-LLM",
+        "0.13 to 0.20, batch_manager",
+        "for at least one sequence to fit in kvCache",
+        "maxAttentionWindow and maxSequenceLen are too large for at least one sequence to fit in "
+        "kvCache. they are reduced to {longest}",
+        "The whole pool holds this many tokens; longer requests are refused.",
+        {"longest": Quantity("tokens", REQUEST)},
+        "Raise free_gpu_memory_fraction, or take smaller weights or more GPUs",
+    ),
+    Phrase(
+        "trtllm.out_of_memory",
+        "TensorRT-LLM",
+        "0.5 and later, runtime/tllmBuffers.h; TensorRT-LLM#401",
+        "CUDA runtime error in",
+        "CUDA runtime error in ::cudaMalloc(ptr, n): out of memory",
+        "An allocation found no free memory on the GPU: the pool took what the rest needs, or the "
+        "weights leave nothing.",
+        change="Lower free_gpu_memory_fraction, so that the cache leaves more to the rest",
+        also=(r"CUDA runtime error in ::cudaMalloc[^\n]{0,120}?: out of memory",),
     ),
     Phrase(
         "transformers.paged",
@@ -156,6 +167,43 @@ _RATE = {
     "bytes": Quantity("bytes", TOKEN, decimals=0),
     **{unit: Quantity(unit, TOKEN) for unit in ("kB", "KiB", "MB", "MiB")},
 }
+
+PYTORCH = (
+    *(
+        Phrase(
+            f"pytorch.out_of_memory.{unit}",
+            "PyTorch",
+            "c10/cuda/CUDACachingAllocator.cpp; vllm#783, vllm#15598",
+            "out of memory. Tried to allocate",
+            f"CUDA out of memory. Tried to allocate {{wanted}} {unit}",
+            "One allocation found no room on the GPU. It is the last one, not the cache: engines "
+            "allocate the cache once, at the start.",
+            {"wanted": Quantity(unit, RANK)},
+            "At the start: lower --gpu-memory-utilization (SGLang: --mem-fraction-static), which "
+            "shrinks the cache and leaves more to the rest, or stop other processes on this GPU. "
+            "While serving: lower --max-num-batched-tokens or --max-num-seqs (SGLang: "
+            "--chunked-prefill-size, --max-running-requests)",
+            also=(rf"(?:CUDA|HIP|XPU) out of memory\. Tried to allocate <wanted> {unit}",),
+        )
+        for unit in ("GiB", "MiB", "KiB")
+    ),
+    *(
+        Phrase(
+            f"pytorch.free.{unit}",
+            "PyTorch",
+            "c10/cuda/CUDACachingAllocator.cpp; until 2.1 in another order; vllm#783, vllm#15598",
+            "total capac",
+            f"total capacity of {{capacity}} GiB of which {{free}} {unit} is free",
+            "What this GPU has in all, and what is free of it, counting every process.",
+            {"capacity": Quantity("GiB", RANK), "free": Quantity(unit, RANK)},
+            also=(
+                rf"total capac(?:it|t)y of <capacity> GiB of which <free> {unit} is free",
+                rf"<capacity> GiB total capacity;[^\n;]{{1,60}}; <free> {unit} free",
+            ),
+        )
+        for unit in ("GiB", "MiB", "KiB", "bytes")
+    ),
+)
 
 ANY = (
     *(

@@ -24,6 +24,7 @@ TOKEN = "one token"
 SCALE = {**BYTE_UNITS, "thousand tokens": 1000}
 
 _PLACE = re.compile(r"\{(\w+)\}")
+_COUNTS = re.compile(r"\{\d+(?:,\d*)?\}|<\w+>")  # of a regular expression: how often, and names
 _NUMBER = r"-?(?:\d{1,3}(?:,\d{3}){1,6}|\d{1,20})(?:\.\d{1,9})?(?:[eE][+-]?\d{1,2})?(?![\d.]*\d)"
 _WORD = r"(?:f32|f16|bf16|i?q\d_(?:\d|nl)|FP8|NVFP4)"  # the only words that are ever shown
 
@@ -109,6 +110,13 @@ class Phrase:
     def patterns(self) -> tuple[re.Pattern[str], ...]:
         """The template and the other wordings as regular expressions, all of them linear."""
         return tuple(re.compile(text) for text in (self._template(), *map(self._named, self.also)))
+
+    @cached_property
+    def reads_digits(self) -> bool:
+        """Whether a digit stands for itself somewhere in it, as in the name of a dtype."""
+        words = [name for name in _PLACE.findall(self.text) if name not in self.numbers]
+        texts = (_PLACE.sub("", self.text), self.hint, *(_COUNTS.sub("", one) for one in self.also))
+        return bool(words) or any(char.isdigit() for text in texts for char in text)
 
     def show(self, values: Mapping[str, str]) -> str:
         """The phrase with these values; a value the line did not have becomes an ellipsis."""

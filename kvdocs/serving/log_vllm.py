@@ -1,4 +1,6 @@
-"""What vLLM prints about its cache, in its old wordings and its new ones; metrics apart.
+"""What vLLM prints about its cache at the start, in old wordings and new ones.
+
+Errors and metrics have modules of their own.
 
 Data only. Files are those of the vLLM 0.33.0 wheel. V0 is the first engine, whose wordings were
 read in public threads.
@@ -16,11 +18,6 @@ BLOCKS = Quantity("blocks", RANK)
 LENGTH = Quantity("tokens", REQUEST)
 TIMES = Quantity("×", ALL, decimals=2)
 SHARE = Quantity("share of a GPU", RANK)
-
-MORE_ROOM = (
-    "More room: a higher --gpu-memory-utilization, an fp8 cache (--kv-cache-dtype fp8), smaller "
-    "weights, more GPUs, or a lower --max-model-len if no request is that long"
-)
 
 PHRASES = (
     Phrase(
@@ -63,53 +60,6 @@ PHRASES = (
         "How many requests of the full --max-model-len fit at once. Shorter requests fit in "
         "greater number: it is the worst case, not a limit.",
         {"length": LENGTH, "concurrency": TIMES},
-    ),
-    Phrase(
-        "vllm.too_long",
-        "vLLM",
-        "V1, v1/core/kv_cache_planning.py:78",
-        "KV cache is needed, which is larger",
-        "max seq len ({length}), ({needed} GiB KV cache is needed, which is larger than the "
-        "available KV cache memory ({available} GiB)",
-        "The server did not start: one request of the full --max-model-len needs more than one GPU "
-        "has left for the cache. Both figures are per GPU.",
-        {"length": LENGTH, "needed": ROUNDED, "available": ROUNDED},
-        MORE_ROOM,
-        also=(
-            r"max seq len \(<length>\),\s{1,4}\(?<needed> GiB KV\s{1,4}cache is\s{1,4}needed, "
-            r"which is larger than the available KV cache\s{1,4}memory \(<available> GiB\)",
-        ),
-    ),
-    Phrase(
-        "vllm.longest",
-        "vLLM",
-        "V1, v1/core/kv_cache_planning.py:73",
-        "estimated maximum model length",
-        "the estimated maximum model length is {longest}",
-        "The longest request for which that memory would do: the --max-model-len to start with.",
-        {"longest": LENGTH},
-    ),
-    Phrase(
-        "vllm.nothing_left",
-        "vLLM",
-        "V0 and V1, v1/core/kv_cache_planning.py:58",
-        "No available memory for the cache blocks",
-        "No available memory for the cache blocks",
-        "The server did not start: weights and working memory fill the share of the GPU that "
-        "--gpu-memory-utilization allows.",
-        change="Raise --gpu-memory-utilization, or take smaller weights or more GPUs; a shorter "
-        "--max-model-len frees nothing but a little working memory",
-    ),
-    Phrase(
-        "vllm.too_long_v0",
-        "vLLM",
-        "V0, vllm#2418",
-        "tokens that can be stored in KV cache",
-        "max seq len ({length}) is larger than the maximum number of tokens that can be stored in "
-        "KV cache ({tokens})",
-        "The server did not start: the whole cache holds fewer tokens than one request may have.",
-        {"length": LENGTH, "tokens": TOKENS},
-        MORE_ROOM,
     ),
     Phrase(
         "vllm.blocks",
@@ -212,32 +162,18 @@ PHRASES = (
         {"layers": Quantity("layers", RANK), "padding": Quantity("%", RANK)},
     ),
     Phrase(
-        "vllm.state_blocks",
+        "vllm.spent",
         "vLLM",
-        "V1, seen in 0.24.0",
-        "exceeds available Mamba cache blocks",
-        "max_num_seqs ({sequences}) exceeds available Mamba cache blocks ({blocks})",
-        "Each running request needs a block for its recurrent state, whatever its length.",
-        {"sequences": Quantity("requests", ALL), "blocks": BLOCKS},
-        "Lower --max-num-seqs to the number of blocks, or make the cache larger",
-    ),
-    Phrase(
-        "vllm.prompt_too_long",
-        "vLLM",
-        "V1, v1/engine/input_processor.py:590",
-        "is longer than the maximum model length",
-        "prompt (length {prompt}) is longer than the maximum model length of {length}",
-        "One request was refused because of --max-model-len. The memory plays no part.",
-        {"prompt": LENGTH, "length": LENGTH},
-        "Raise --max-model-len, or shorten the prompt",
-    ),
-    Phrase(
-        "vllm.fp8_refused",
-        "vLLM",
-        "V1, v1/attention/backends/triton_attn.py",
-        "requires SM89+",
-        "native FP8 (fp8e4nv) requires SM89+",
-        "This GPU cannot hold an fp8 cache in vLLM: it is older than an A100.",
-        change="Leave --kv-cache-dtype at auto on this card",
+        "V1, v1/worker/gpu_worker.py:1050; in 2025 weights and non-torch memory apart",
+        "Actual usage is",
+        "Actual usage is {consumed} GiB for consumed memory (weights + non-torch), {peak} GiB for "
+        "peak activation, and {graphs} GiB for CUDAGraph memory",
+        "What one GPU holds beside the cache, measured after the start. Weights and non-torch "
+        "memory are one figure in newer releases.",
+        {"consumed": ROUNDED, "peak": ROUNDED, "non_torch": ROUNDED, "graphs": ROUNDED},
+        also=(
+            r"Actual usage is <consumed> GiB for weight, <peak> GiB for peak activation, "
+            r"<non_torch> GiB for non-torch memory, and <graphs> GiB for CUDAGraph memory",
+        ),
     ),
 )

@@ -10,36 +10,21 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from kvdocs.serving.log_llama_cpp import PHRASES as LLAMA_CPP
-from kvdocs.serving.log_others import ANY, OTHERS, SGLANG
+from kvdocs.serving.log_lines import PHRASES, VLLM, Lines, shape
 from kvdocs.serving.log_phrase import Phrase, Printed
 from kvdocs.serving.log_settings import Settings
-from kvdocs.serving.log_vllm import PHRASES as START_UP
-from kvdocs.serving.log_vllm_metrics import METRICS
 
-VLLM = (*START_UP, *METRICS)
-PHRASES: tuple[Phrase, ...] = (*VLLM, *SGLANG, *LLAMA_CPP, *OTHERS, *ANY)
+__all__ = ["PHRASES", "VLLM", "EngineLog", "Reading", "scan"]
 
 PIECE = 1 << 20  # bytes read at a time
 LONGEST_LINE = 1 << 16  # bytes; a longer line is cut into such pieces
-LONGEST_KNOWN = 1 << 10  # bytes; such lines are remembered, so as not to be read again,
-MOST_KNOWN = 4096  # and so many of them
 MOST_READINGS = 200  # different ones kept of one phrase; ranks print one each
 
-_ESCAPES = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]|\^\[\[[0-9;]{0,16}m")
-_TIME = re.compile(rb"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?")
-_PLACES = {  # of each hint, the phrases it is of
-    hint: [place for place, phrase in enumerate(PHRASES) if hint in phrase.hints]
-    for hint in dict.fromkeys(hint for phrase in PHRASES for hint in phrase.hints)
-}
-_HINTS = tuple(sorted({hint.encode() for hint in _PLACES} | set(Settings.HINTS)))
-
-
-Found = tuple[Phrase, Mapping[str, str]]  # a phrase and its numbers as printed
+_ESCAPES = re.compile(rb"\x1b\[[0-9;]{0,16}[A-Za-z]|\^\[\[[0-9;]{0,16}m")  # colours
 
 
 @dataclass(frozen=True)
@@ -89,38 +74,55 @@ def scan(stream: BinaryIO) -> EngineLog:
     ('Available KV cache memory: 6.51 GiB', 'vLLM')
     """
     log = EngineLog()
-    seen: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
-    known: dict[bytes, list[Found]] = {}
-    for number, line, hints in _lines(stream, log):
-        for phrase, values in _found(line, hints, known, log.settings):
-            reading = Reading(phrase, values, number)
-            key = (phrase.key, tuple(values.items()))
-            if _starts_again(reading, log):
-                seen.clear()
-            if key in seen:
-                log.times[seen[key]] += 1
-            elif not _beaten(reading, log):
-                seen[key] = len(log.readings)
-                log.times[len(log.readings)] = 1
-                log.readings.append(reading)
+    kept = _Kept(log)
+    lines = Lines(log.settings)
+    for before, block in _blocks(stream, log):
+        texts, shapes = block.split(b"\n"), shape(block).split(b"\n")
+        hints = lines.hints(shapes)
+        unknown = None if hints else ()
+        for number, (text, shaped) in enumerate(zip(texts, shapes, strict=True), before + 1):
+            if lines.shapes.get(shaped, unknown) != ():
+                for start in range(0, len(text), LONGEST_LINE):
+                    cut = slice(start, start + LONGEST_LINE)
+                    for phrase, values in lines.found(text[cut], shaped[cut], hints):
+                        kept.take(phrase, values, number)
     return log
 
 
-def _found(
-    line: bytes, hints: Iterable[str], known: dict[bytes, list[Found]], settings: Settings
-) -> list[Found]:
-    """What is in a line; a line that is ``known`` but for the time of day is not read again."""
-    key = _TIME.sub(b"", line)
-    if key not in known:
-        text = _ESCAPES.sub("", line.decode("utf-8", "replace"))
-        settings.read(text)
-        found = list(_of_line(text, hints))
-        if len(key) > LONGEST_KNOWN:
-            return found
-        if len(known) == MOST_KNOWN:
-            known.clear()
-        known[key] = found
-    return known[key]
+@dataclass
+class _Kept:
+    """The readings that a log keeps: each once, and of some phrases only the highest."""
+
+    log: EngineLog
+    seen: dict[tuple[str, tuple[tuple[str, str], ...]], int] = field(default_factory=dict)
+    of_phrase: dict[str, list[int]] = field(default_factory=dict)
+
+    def take(self, phrase: Phrase, values: Mapping[str, str], line: int) -> None:
+        """Keep a reading or count it."""
+        log, reading = self.log, Reading(phrase, values, line)
+        key = (phrase.key, tuple(values.items()))
+        if _starts_again(reading, log):
+            self.seen.clear()
+        if key in self.seen:
+            log.times[self.seen[key]] += 1
+        elif not self._beaten(reading):
+            place = len(log.readings)
+            self.seen[key] = place
+            self.of_phrase.setdefault(phrase.key, []).append(place)
+            log.times[place] = 1
+            log.readings.append(reading)
+
+    def _beaten(self, reading: Reading) -> bool:
+        """Whether it need not be kept: there are enough, or a higher one."""
+        same = self.of_phrase.get(reading.phrase.key, [])
+        if not reading.phrase.highest:
+            self.log.left_out += len(same) >= MOST_READINGS
+            return len(same) >= MOST_READINGS
+        for place in same:
+            if _first_number(reading) > _first_number(self.log.readings[place]):
+                self.log.readings[place] = reading
+            return True
+        return False
 
 
 def _starts_again(reading: Reading, log: EngineLog) -> bool:
@@ -130,42 +132,12 @@ def _starts_again(reading: Reading, log: EngineLog) -> bool:
     return log.readings[-1].phrase is not reading.phrase
 
 
-def _of_line(line: str, hints: Iterable[str]) -> Iterator[Found]:
-    """The phrases of a line; the words of one are not read again as another's."""
-    found: list[tuple[int, int]] = []
-    hinted = {place for hint in hints if hint in line for place in _PLACES.get(hint, ())}
-    for phrase in (PHRASES[place] for place in sorted(hinted)):
-        for pattern in phrase.patterns:
-            matches = [m for m in pattern.finditer(line) if not _overlaps(m.span(), found)]
-            for match in matches:
-                values = {name: text for name, text in match.groupdict().items() if text}
-                found.append(match.span())
-                yield phrase, values
-
-
-def _overlaps(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
-    return any(span[0] < end and start < span[1] for start, end in others)
-
-
-def _beaten(reading: Reading, log: EngineLog) -> bool:
-    """Whether it need not be kept: of some phrases only the highest reading counts."""
-    same = [i for i, one in enumerate(log.readings) if one.phrase is reading.phrase]
-    if not reading.phrase.highest:
-        log.left_out += len(same) >= MOST_READINGS
-        return len(same) >= MOST_READINGS
-    for index in same:
-        if _first_number(reading) > _first_number(log.readings[index]):
-            log.readings[index] = reading
-        return True
-    return False
-
-
 def _first_number(reading: Reading) -> float:
     return float(reading.values[next(iter(reading.phrase.numbers))].replace(",", ""))
 
 
-def _lines(stream: BinaryIO, log: EngineLog) -> Iterator[tuple[int, bytes, Iterable[str]]]:
-    """The lines with a known piece of text in them: number, line, pieces that it may contain."""
+def _blocks(stream: BinaryIO, log: EngineLog) -> Iterator[tuple[int, bytes]]:
+    """Whole lines without colours, a block at a time, with the number of lines before it."""
     rest = b""
     for piece in _pieces(stream):
         block = rest + piece
@@ -173,20 +145,14 @@ def _lines(stream: BinaryIO, log: EngineLog) -> Iterator[tuple[int, bytes, Itera
         if not end and len(block) > LONGEST_LINE:
             end = len(block)
         whole, rest = block[:end], block[end:]
-        yield from _hinted(whole, log)
-    yield from _hinted(rest, log)
+        yield log.lines, _plain(whole)
+        log.lines += whole.count(b"\n")
+    yield log.lines, _plain(rest)
     log.lines += bool(rest)
 
 
-def _hinted(block: bytes, log: EngineLog) -> Iterator[tuple[int, bytes, Iterable[str]]]:
-    hints = [hint for hint in _HINTS if hint in block]
-    if hints:
-        texts = [hint.decode() for hint in hints]
-        for number, line in enumerate(block.split(b"\n"), log.lines + 1):
-            if any(hint in line for hint in hints):
-                for start in range(0, len(line), LONGEST_LINE):
-                    yield number, line[start : start + LONGEST_LINE], texts
-    log.lines += block.count(b"\n")
+def _plain(block: bytes) -> bytes:
+    return _ESCAPES.sub(b"", block) if b"\x1b[" in block or b"^[[" in block else block
 
 
 def _pieces(stream: BinaryIO) -> Iterator[bytes]:

@@ -14,6 +14,7 @@ from kvdocs.serving.log_phrase import Printed
 from kvdocs.serving.remarks import SHARED_PAGES
 from kvdocs.serving.subject import Subject
 from kvdocs.serving.vllm import Options, plan
+from kvdocs.serving.vllm_compressed import compresses
 from kvdocs.serving.vllm_layers import RankState
 from kvdocs.serving.vllm_states import rank_state
 
@@ -35,12 +36,14 @@ def planned(
     What the log may not say is tried: the tokens of a step, and the kernel of a delta rule, which
     pads its states on newer cards.
     """
+    # DeepSeek V4 is held in a format of its own, whatever the dtype of the model.
+    dtype = "auto" if compresses(subject.layout) and not subject.dtype_known else subject.dtype
     for state in _states(subject):
         for batch in (in_flight,) if in_flight else IN_FLIGHT:
             try:
                 chosen = Options(
                     length,
-                    subject.dtype,
+                    dtype,
                     block,
                     subject.tp,
                     max_num_batched_tokens=batch,

@@ -19,7 +19,7 @@ from kvdocs.formula.layout import CacheLayout
 from kvdocs.formula.several import IndexKeys
 from kvdocs.serving import llama_cpp
 from kvdocs.serving.vllm_dtypes import KV_DTYPES, head_bytes, latent_bytes
-from kvdocs.serving.vllm_layers import index_bytes, share_of_heads
+from kvdocs.serving.vllm_layers import in_16_bits, index_bytes, share_of_heads
 
 # Bits an element takes, by the names that engines and dtypes go by. The quantised formats of
 # llama.cpp store a scale with every block of elements, so q8_0 takes 8.5 bits and not 8.
@@ -125,12 +125,18 @@ class Subject:
     @cached_property
     def of_a_rank(self) -> tuple[Layer, ...]:
         """The parts that keep tokens as one rank holds them: its share of the KV heads."""
-        return tuple(
-            replace(part, kv_heads=share_of_heads(part.kv_heads, self.tp))
-            if isinstance(part, FullAttention)
-            else part
-            for part in self.keeping
-        )
+        return tuple(map(self._share, self.keeping))
+
+    def _share(self, part: Layer) -> Layer:
+        if isinstance(part, FullAttention):
+            return replace(part, kv_heads=share_of_heads(part.kv_heads, self.tp))
+        return part
+
+    def _scaled(self, layer: int) -> int:
+        """Bytes of a token in one layer on a rank, in one of vLLM's formats with scales."""
+        dtype = "auto" if layer in in_16_bits(self.layout, self.dtype) else self.dtype
+        parts = filter(_grows, self.layout.layers[layer].parts)
+        return sum(_scaled(self._share(part), dtype) for part in parts)
 
     @property
     def keeping(self) -> list[Layer]:
@@ -170,7 +176,7 @@ class Subject:
             ValueError: no engine holds such a model in its dtype.
         """
         if self.dtype in SCALED and not k_type:
-            return Fraction(sum(_scaled(part, self.dtype) for part in self.of_a_rank))
+            return Fraction(sum(map(self._scaled, range(len(self.layout.layers)))))
         return self.keys(k_type) + self.values(v_type or k_type)
 
     def keys(self, dtype: str = "") -> Fraction:

@@ -17,7 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kvdocs.formula import CacheLayout
-from kvdocs.serving.vllm_groups import Group, group_layers
+from kvdocs.serving.vllm_compressed import compressed_pages, compresses
+from kvdocs.serving.vllm_groups import Group, group_layers, pack_layers
 from kvdocs.serving.vllm_layers import Options, pages_of, stages
 
 __all__ = ["Options", "Plan", "Pool", "plan", "rank_slope"]
@@ -38,10 +39,14 @@ class Pool:
         Raises:
             ValueError: vLLM refuses the combination, or keeps no cache for such a layer.
         """
-        pages, count = pages_of(layout, options), options.pipeline_parallel_size
-        if not pages:
+        if compresses(layout):
+            groups = pack_layers(compressed_pages(layout, options))
+        else:
+            groups = group_layers(pages_of(layout, options))
+        if not groups:
             raise ValueError("no layer keeps a cache, so memory for it sets no limit")
-        pool = cls(options, group_layers(pages), stages(len(layout.layers), count))
+        count = options.pipeline_parallel_size
+        pool = cls(options, groups, stages(len(layout.layers), count))
         if not all(pool.block_bytes):
             raise ValueError(
                 "how vLLM 0.33.0 plans a pipeline stage in which no layer keeps a cache is not "

@@ -151,6 +151,22 @@ def _ultraquant(k: int, v: int) -> int:
     return 2 * (k // 2 + k // 32)
 
 
+def _octave(value_bits: int, compact: bool) -> HeadBytes:
+    """Keys in 3 bits, the 64 rotary ones in 4 unless ``compact``; a 16-bit scale for 64 of them,
+    or one in all, and one for values; padded to 8 or 4 bytes (attention/ops/rocm_octave.py:177).
+    The kernels take heads of 256 only (attention/backends/rocm_octave_attn.py:64)."""
+
+    def head(k: int, v: int) -> int:
+        if (k, v) != (256, 256):
+            raise ValueError(f"the octave formats need a head_dim of 256, not {k}")
+        keys = k * 3 // 8 if compact else (64 * 4 + (k - 64) * 3) // 8
+        scales = 2 if compact else k // 64 + 1
+        align = 4 if compact else 8
+        return -(-(keys + v * value_bits // 8 + 2 * scales) // align) * align
+
+    return head
+
+
 def _latent_per_token(bits: int) -> Callable[[int], int]:
     """layers/attention/mla_attention.py:1598."""
     return lambda elements: elements * bits // 8 + 2 * FLOAT32
@@ -188,6 +204,9 @@ KV_DTYPES = {
         KvDtype("turboquant_4bit_nc", _turboquant(4, 4), None),
         KvDtype("turboquant_k3v4_nc", _turboquant(3, 4), None),
         KvDtype("turboquant_3bit_nc", _turboquant(3, 3), None),
+        KvDtype("octave_k3v4", _octave(4, compact=False), None),
+        KvDtype("octave_k3v3", _octave(3, compact=False), None),
+        KvDtype("octave_k3v3_compact", _octave(3, compact=True), None),
         KvDtype("ultraquant_4bit", _ultraquant, None),
     )
 }
@@ -206,7 +225,11 @@ CARDS = {
         source="v1/attention/backends/mla/flashmla_sparse.py:203, flashinfer_mla_sparse.py:192",
     ),
     "nvfp4_ds_mla": Cards(only=(10,), source="v1/attention/backends/mla/flashmla_sparse.py:154"),
-    "ultraquant_4bit": Cards(maker="AMD", source="platforms/rocm.py:567"),
+    **{
+        name: Cards(maker="AMD", source="platforms/rocm.py:566")
+        for name in KV_DTYPES
+        if name.startswith(("octave", "ultraquant"))
+    },
     "nvfp4": Cards(only=(8, 9, 10, 12), source="v1/attention/backends/flashinfer.py:114, 654"),
     "nvfp4_4over6": Cards(only=(10,), source="v1/attention/backends/flashinfer.py:654"),
 }

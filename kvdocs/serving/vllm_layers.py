@@ -122,16 +122,38 @@ def pages_of(layout: CacheLayout, options: Options) -> list[tuple[int, Page]]:
         ValueError: vLLM refuses the combination, or this module does not know a layer.
     """
     found = []
+    ends = in_16_bits(layout, options.kv_cache_dtype)
     if any(isinstance(part, State) for part, _ in layout.groups()):
         options = _room_for_a_state(layout, options)
+    elif ends:
+        options = _room_for_16_bits(options)
     for number, layer in enumerate(layout.layers):
+        own = replace(options, kv_cache_dtype="auto") if number in ends else options
         for part in layer.parts:
             if isinstance(part, State):
                 page = Page("state", (), options.block_size, _attention_token(layout, options))
                 found.append((number, replace(page, bytes=page.bytes * options.block_size)))
             elif not isinstance(part, Shared):  # NoCache is one too
-                found.append((number, _page(part, _sparse(layer, options))))
+                found.append((number, _page(part, _sparse(layer, own))))
     return found
+
+
+def in_16_bits(layout: CacheLayout, dtype: str) -> frozenset[int]:
+    """The layers that the coarsest formats leave in 16 bits: the first two and the last two, but
+    none of a model with states (layers/quantization/turboquant/config.py:178)."""
+    count = len(layout.layers)
+    coarse = dtype.startswith(("turboquant", "ultraquant"))
+    if not coarse or any(isinstance(part, State) for part, _ in layout.groups()):
+        return frozenset()
+    end = min(2, count // 2)
+    return frozenset((*range(end), *range(count - end, count)))
+
+
+def _room_for_16_bits(options: Options) -> Options:
+    """The options with a block of which 8 bits an element hold 16 tokens, the kernels' smallest
+    block, in 16 bits (platforms/interface.py:826)."""
+    block = max(16, options.block_size)
+    return replace(options, block_size=block * ceil_div(2 * 16, block))
 
 
 def _sparse(layer: Layer, options: Options) -> Options:

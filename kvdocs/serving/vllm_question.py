@@ -16,6 +16,7 @@ from kvdocs.formula.config import EffectiveConfig
 from kvdocs.serving.question import MIB, Change, Question, Term, cited, cited_range, claims
 from kvdocs.serving.vllm import Options, Plan, Pool, plan
 from kvdocs.serving.vllm_dtypes import cards
+from kvdocs.serving.vllm_kernels import refusal
 from kvdocs.serving.vllm_layers import RankState
 from kvdocs.serving.vllm_states import rank_state
 
@@ -112,6 +113,9 @@ class VllmQuestion(Question):
                 f"capability is {gpu.compute_capability}, and this format needs {takes} "
                 f"({takes.source}). Use a cache in float16"
             )
+        card = gpu.compute_capability if gpu else None
+        if reason := refusal(self.kv_dtype, self.model.layout, self.model.config, card):
+            raise ValueError(f"vLLM 0.33.0 refuses --kv-cache-dtype {self.kv_dtype}: {reason}")
         _ = self.pool  # made here, so that what vLLM refuses is refused first
         heads = attention_heads(self.model)
         if heads and heads % self.tp:

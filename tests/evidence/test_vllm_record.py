@@ -8,11 +8,14 @@ import pytest
 from kvdocs.evidence import vllm_record
 from kvdocs.evidence.vllm_record import cases
 from kvdocs.facts.snapshot import load_all
+from kvdocs.formula import layout_of
 from kvdocs.serving.vllm import Options, Plan, plan
-from kvdocs.serving.vllm_dtypes import KV_DTYPES
+from kvdocs.serving.vllm_dtypes import KV_DTYPES, cards
 from kvdocs.serving.vllm_states import rank_state
 
 MODELS = {model.id: model for model in load_all()}
+CONFIGS = {name: model.config for name, model in MODELS.items()}
+CONFIGS |= {entry["id"]: entry["config"] for entry in vllm_record.load()["beside"]}
 RUNS = defaultdict(list)
 for run in cases():
     RUNS[run.model_id].append(run)
@@ -26,15 +29,18 @@ def _answer(found: Plan) -> tuple[float, ...]:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_blocks_tokens_and_concurrency_are_the_planners(name):
-    layout = MODELS[name].layout
+    layout = layout_of(CONFIGS[name])
     for case in RUNS[name]:
         assert _answer(plan(layout, case.options, case.available)) == case.answer, case
 
 
 def test_where_kv_heads_cannot_be_shared_vllm_refuses_too():
     """vLLM asks that attention heads divide; where KV heads cannot be shared, those do not."""
+    record = vllm_record.load()
     refused = {
-        (model["id"], ranks) for model in vllm_record.load()["models"] for ranks in model["refused"]
+        (model["id"], ranks)
+        for model in (*record["models"], *record["beside"])
+        for ranks in model["refused"]
     }
     stopped = {
         (name, ranks) for name in RUNS for ranks in vllm_record.RANKS if not _shareable(name, ranks)
@@ -46,8 +52,8 @@ def test_where_kv_heads_cannot_be_shared_vllm_refuses_too():
 def _shareable(name: str, ranks: int) -> bool:
     options = Options(4096, tensor_parallel_size=ranks)
     try:
-        state = rank_state(MODELS[name].config, ranks)
-        plan(MODELS[name].layout, replace(options, state=state), 2**30)
+        state = rank_state(CONFIGS[name], ranks)
+        plan(layout_of(CONFIGS[name]), replace(options, state=state), 2**30)
     except ValueError as error:
         if "cannot be shared" in str(error) or "cannot share a state" in str(error):
             return False
@@ -66,7 +72,7 @@ def test_the_record_covers_what_it_says():
     assert (record["models_read"], record["runs"]) == (len(record["models"]), len(list(cases())))
     names = {model["id"] for model in record["models"]} | set(record["unread"])
     assert names == set(MODELS)
-    assert set(record["unread"]) == {"deepseek-ai/DeepSeek-V4-Flash"}
+    assert record["unread"] == {}
     starts = [len(case.answer) == 3 for case in cases()]
     assert 0.5 < sum(starts) / len(starts) < 0.95  # some runs refuse to start, most do not
 
@@ -75,4 +81,5 @@ def test_every_kind_of_model_was_run_with_every_other_flag():
     flags = {name for entry in vllm_record.load()["variants"] for name in entry["options"]}
     assert flags == set(vllm_record.load()["flags"]) - {"state"}
     dtypes = {entry["options"].get("kv_cache_dtype") for entry in vllm_record.load()["variants"]}
-    assert len(dtypes - {None} | {"auto", "fp8"}) == len(KV_DTYPES) - 1  # ultraquant_4bit needs AMD
+    amd = {name for name in KV_DTYPES if cards(name).maker == "AMD"}
+    assert dtypes - {None} | {"auto", "fp8"} == set(KV_DTYPES) - amd

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kvdocs.explain import answer, subject, table
 from kvdocs.facts.claims import load_claims
-from kvdocs.serving import logs
+from kvdocs.serving import log_lines, logs
 from kvdocs.serving.log_phrase import Printed, Quantity
 from kvdocs.serving.logs import PHRASES, scan
 
@@ -159,6 +159,7 @@ class Endless:
 def test_a_large_log_is_read_in_bounded_memory(text, monkeypatch):
     monkeypatch.setattr(logs, "PIECE", 1 << 14)
     monkeypatch.setattr(logs, "LONGEST_LINE", 1 << 12)
+    monkeypatch.setattr(log_lines, "MOST_KNOWN", 1 << 9)
     tracemalloc.start()
     log = scan(Endless(text, 3_000_000))
     _, peak = tracemalloc.get_traced_memory()
@@ -174,14 +175,35 @@ def test_many_different_readings_of_one_phrase_are_counted_not_kept():
     assert log.left_out == 4800
 
 
-def test_a_line_seen_before_is_not_read_again(monkeypatch):
+def test_a_line_of_a_known_shape_is_not_read_again(monkeypatch):
     read = []
-    of_line = logs._of_line
-    monkeypatch.setattr(logs, "_of_line", lambda *line: read.append(line) or of_line(*line))
-    line = "INFO 10-03 16:{:02}:{:02} GPU KV cache size: 42,656 tokens\n"
-    text = "".join(line.format(i // 60, i % 60) for i in range(1000))
+    spots = log_lines._spots
+    monkeypatch.setattr(log_lines, "_spots", lambda *line: read.append(line) or spots(*line))
+    line = "INFO 10-03 16:{:02}:{:02} GPU KV cache size: {:,} tokens\n"
+    text = "".join(line.format(i // 60, i % 60, 42_000 + i // 10) for i in range(1000))
     log = scan(io.BytesIO(text.encode()))
-    assert (len(read), log.times, log.lines) == (1, {0: 1000}, 1000)
+    assert (len(read), len(log.readings), log.lines) == (1, 100, 1000)
+    assert set(log.times.values()) == {10}
+    assert log.readings[-1].values == {"tokens": "42,099"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("native FP8 (fp8e4nv) requires SM75+", "native FP8 (fp8e4nv) requires SM89+"),
+        ('"kv_cache_quant_algo": "FP4"', '"kv_cache_quant_algo": "FP8"'),
+    ],
+)
+def test_where_a_digit_stands_for_itself_lines_of_one_shape_differ(first, second):
+    assert log_lines.shape(first.encode()) == log_lines.shape(second.encode())
+    assert not scan(io.BytesIO(first.encode())).readings
+    assert len(scan(io.BytesIO(f"{first}\n{second}\n".encode())).readings) == 1
+
+
+def test_colours_within_a_phrase_do_not_hide_it():
+    assert found("Available KV\x1b[32m cache memory: \x1b[1m6.51\x1b[0m GiB\n") == [
+        "Available KV cache memory: 6.51 GiB"
+    ]
 
 
 def test_what_is_remembered_of_lines_is_bounded():
@@ -293,3 +315,20 @@ def test_absurd_numbers_are_answered_not_crashed_on(lines, model):
     result = explained(text, model=model)
     assert table(result)
     assert json.loads(json.dumps(result)) == result
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(
+    st.sampled_from(PHRASES),
+    st.lists(NUMBERS, min_size=8, max_size=8),
+    st.sampled_from(["f16", "f32", "q8_0", "q4_0"]),
+    st.lists(st.integers(0, 9), min_size=60, max_size=60),
+)
+def test_what_is_found_in_a_line_does_not_depend_on_the_lines_before(phrase, numbers, word, digits):
+    words = {"k_type": word, "v_type": word, "kv_dtype": "FP8"}
+    line = phrase.show(words | dict(zip(phrase.numbers, numbers, strict=False)))
+    others = iter(digits)
+    other = "".join(f"{next(others)}" if char.isdigit() else char for char in line)
+    alone = {name for text in (line, other) for name in found(text)}
+    together = found(f"{line}\n{other}\n")
+    assert set(together) == alone or (phrase.highest and set(together) < alone)

@@ -1,13 +1,10 @@
 """vLLM 0.33.0's accounting, against figures its own planner printed."""
 
-import json
-
 import pytest
 
-from kvdocs.formula import CacheLayout, layout_of, parse_config
+from kvdocs.formula import CacheLayout
 from kvdocs.formula.layers import FullAttention, Latent, SlidingWindow
 from kvdocs.serving.vllm import Options, Plan, Pool, plan, rank_slope
-from kvdocs.serving.vllm_states import rank_state
 
 GIB = 2**30
 QWEN = CacheLayout((FullAttention(4, 128, 128),) * 28)
@@ -35,44 +32,6 @@ def test_what_the_planner_printed(layout, token, block, blocks, tokens, concurre
     assert layout.slope() == token
     assert (found.block_bytes, found.blocks, found.pool_tokens) == (block, blocks, tokens)
     assert f"{found.max_concurrency:.2f}" == concurrency
-
-
-FALCON_H1 = {
-    "model_type": "falcon_h1",
-    "num_hidden_layers": 24,
-    "num_key_value_heads": 2,
-    "num_attention_heads": 8,
-    "head_dim": 128,
-    "hidden_size": 2048,
-    "mamba_d_ssm": 3072,
-    "mamba_n_heads": 48,
-    "mamba_d_head": 64,
-    "mamba_n_groups": 1,
-    "mamba_d_state": 256,
-    "mamba_d_conv": 4,
-}
-
-
-@pytest.mark.parametrize(
-    ("ranks", "caching", "limit", "blocks", "tokens"),
-    [
-        (1, True, 4_096, 278, 189_781),
-        (1, False, 32_768, 278, 414_068),
-        (2, True, 32_768, 557, 760_490),
-        (2, False, 4_096, 557, 570_368),
-    ],
-)
-def test_attention_and_a_state_in_one_layer(ranks, caching, limit, blocks, tokens):
-    """Printed by vLLM 0.33.0's planner for 10 GiB, given a spec of each kind for every layer."""
-    layout = layout_of(parse_config(json.dumps(FALCON_H1), "config.json"))
-    options = Options(
-        limit,
-        tensor_parallel_size=ranks,
-        prefix_caching=caching,
-        state=rank_state(FALCON_H1, ranks),
-    )
-    found = plan(layout, options, 10 * GIB)
-    assert (found.blocks, found.pool_tokens) == (blocks, tokens)
 
 
 def test_the_printed_start_up_error():
