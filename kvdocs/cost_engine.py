@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kvdocs.cost import row
 from kvdocs.facts.models import Model
-from kvdocs.serving.transformers import (
+from kvdocs.serving.transformers.cache import (
     RELEASE,
     as_cached,
     cache_dtype,

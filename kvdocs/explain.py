@@ -14,7 +14,7 @@ from kvdocs.facts.hub import find, standard_input
 from kvdocs.facts.models import LookupFailed
 from kvdocs.formula.layers import plural
 from kvdocs.serving.check import Check
-from kvdocs.serving.logs import EngineLog, Reading, scan
+from kvdocs.serving.logs.reading import EngineLog, Reading, scan
 from kvdocs.serving.reasons import Reason
 from kvdocs.serving.reconcile import reconcile
 from kvdocs.serving.subject import DEFAULT, Subject, cache_dtype, check_dtype, has_size

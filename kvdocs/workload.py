@@ -1,7 +1,7 @@
 """``kvdocs workload``: a log of requests, its lengths, and how many sequences a pool has room for.
 
 In: a log, and a pool as an engine states it. Out: an ``answer`` whose keys are stable, and its
-rendering. The pool is vLLM's: ``kvdocs.serving.vllm`` says how many blocks a sequence takes.
+rendering. The pool is vLLM's: ``kvdocs.serving.vllm.pool`` says how many blocks a sequence takes.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from kvdocs.literal import size_of
 from kvdocs.serving.estimates import estimates
 from kvdocs.serving.request_log import lines, tokenizer
 from kvdocs.serving.space import Space
-from kvdocs.serving.vllm import Options
-from kvdocs.serving.vllm_states import rank_state
+from kvdocs.serving.vllm.pool import Options
+from kvdocs.serving.vllm.states import rank_state
 from kvdocs.serving.workload import Histogram, Log, bins, mean, percentile, read
 from kvdocs.units import ratio
 

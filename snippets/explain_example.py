@@ -3,7 +3,7 @@
 import io
 
 from kvdocs.explain import answer, subject, table
-from kvdocs.serving.logs import scan
+from kvdocs.serving.logs.reading import scan
 
 LOG = b"""\
 vllm serve Qwen/Qwen3-14B --tensor-parallel-size 2

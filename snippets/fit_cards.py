@@ -2,7 +2,7 @@
 
 from kvdocs.facts.claims import load_gpus
 from kvdocs.serving.capacity import fit
-from kvdocs.serving.vllm_question import VllmQuestion
+from kvdocs.serving.vllm.question import VllmQuestion
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
 from kvdocs.units import ratio

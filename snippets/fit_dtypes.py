@@ -3,9 +3,9 @@
 from fractions import Fraction
 
 from kvdocs.facts.models import Model
-from kvdocs.serving.vllm import Options, rank_slope
-from kvdocs.serving.vllm_dtypes import KV_DTYPES
-from kvdocs.serving.vllm_kernels import refusal
+from kvdocs.serving.vllm.dtypes import KV_DTYPES
+from kvdocs.serving.vllm.kernels import refusal
+from kvdocs.serving.vllm.pool import Options, rank_slope
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
 from kvdocs.units import ratio

@@ -4,7 +4,7 @@ from kvdocs.facts.claims import load_gpus
 from kvdocs.fit.table import table
 from kvdocs.serving.capacity import fit
 from kvdocs.serving.remedies import remedies
-from kvdocs.serving.vllm_question import VllmQuestion
+from kvdocs.serving.vllm.question import VllmQuestion
 from kvdocs.site.scope import model
 
 found = model("Qwen/Qwen2.5-7B-Instruct")

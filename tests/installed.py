@@ -6,7 +6,7 @@ skipped on the newest.
 
 from kvdocs.evidence.caches import SAME_CLASS
 from kvdocs.formula.config import release
-from kvdocs.serving.transformers import EXPANDED_BEFORE
+from kvdocs.serving.transformers.cache import EXPANDED_BEFORE
 
 
 def version() -> tuple[int, ...]:

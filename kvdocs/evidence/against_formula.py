@@ -18,7 +18,7 @@ from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import CacheLayout, ConfigError, layout_of
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DTYPE_BYTES
-from kvdocs.serving.transformers import bytes_by_transformers
+from kvdocs.serving.transformers.cache import bytes_by_transformers
 
 # Prompts; where windows exist, the long one passes the longest. The second width runs that only.
 SHORT, LONG = 64, 1000

@@ -1,7 +1,7 @@
 """What llama.cpp really allocates: contexts made for real, and what their logs say.
 
 In: the models of ``llama_models.py`` and settings. Out: the record ``records/llama_cpp.json``,
-against which tests hold ``serving/llama_cpp.py``. Running needs the package xllamacpp.
+against which tests hold ``serving/llama_cpp/context.py``. Running needs the package xllamacpp.
 
     python -m kvdocs.evidence.llama_cpp check     what running it again would change
     python -m kvdocs.evidence.llama_cpp update    run it again and write the record
@@ -19,7 +19,7 @@ from pathlib import Path
 from kvdocs.evidence import llama_models as models
 from kvdocs.evidence.llama_library import TYPE_NUMBERS, build, log_of_context, model
 from kvdocs.evidence.llama_models import GgufModel
-from kvdocs.serving.llama_cpp import Context
+from kvdocs.serving.llama_cpp.context import Context
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout, layout_of
 from kvdocs.formula.layers import plural
 from kvdocs.formula.layout import DTYPE_BYTES
-from kvdocs.serving.transformers import bytes_by_transformers
+from kvdocs.serving.transformers.cache import bytes_by_transformers
 from kvdocs.units import binary, exact
 
 DEVICES = ("meta", "cpu", "cuda")

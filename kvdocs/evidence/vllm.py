@@ -20,7 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from kvdocs.evidence.vllm_specs import Geometry, layer_kinds, specs, state_dtype, torch_dtype
-from kvdocs.serving.vllm import Options
+from kvdocs.serving.vllm.pool import Options
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

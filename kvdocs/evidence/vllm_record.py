@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 
-from kvdocs.serving.vllm import Options
-from kvdocs.serving.vllm_states import rank_state
+from kvdocs.serving.vllm.pool import Options
+from kvdocs.serving.vllm.states import rank_state
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from pathlib import Path
 from kvdocs.facts.hub import find
 from kvdocs.serving.request_log import Request
 from kvdocs.serving.simulation import Server, Step
-from kvdocs.serving.vllm import Options, Pool
-from kvdocs.serving.vllm_groups import Group
+from kvdocs.serving.vllm.groups import Group
+from kvdocs.serving.vllm.pool import Options, Pool
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import asdict
 
 from kvdocs.facts.models import Model
 from kvdocs.formula.layers import plural
-from kvdocs.serving.llama_cpp import MOST_SEQUENCES, Buffer, Context
-from kvdocs.serving.llama_cpp_question import Contexts, LlamaCppQuestion
+from kvdocs.serving.llama_cpp.context import MOST_SEQUENCES, Buffer, Context
+from kvdocs.serving.llama_cpp.question import Contexts, LlamaCppQuestion
 from kvdocs.units import binary, exact
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import

@@ -6,8 +6,8 @@ import argparse
 
 from kvdocs.facts.models import Model
 from kvdocs.formula.layers import plural
-from kvdocs.serving.transformers import cache_dtype
-from kvdocs.serving.transformers_question import Batch, TransformersQuestion
+from kvdocs.serving.transformers.cache import cache_dtype
+from kvdocs.serving.transformers.question import Batch, TransformersQuestion
 from kvdocs.serving.weights import published_dtype
 from kvdocs.units import exact
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from kvdocs.facts.models import Model
 from kvdocs.formula.kv_dtype import named_kv_dtype
 from kvdocs.formula.layers import plural
-from kvdocs.serving.vllm import Plan
-from kvdocs.serving.vllm_question import VllmQuestion
+from kvdocs.serving.vllm.pool import Plan
+from kvdocs.serving.vllm.question import VllmQuestion
 from kvdocs.serving.weights import SHORT
 from kvdocs.units import exact, span
 

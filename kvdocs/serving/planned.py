@@ -10,13 +10,13 @@ import math
 from fractions import Fraction
 
 from kvdocs.serving.check import Check
-from kvdocs.serving.log_phrase import Printed
+from kvdocs.serving.logs.phrase import Printed
 from kvdocs.serving.remarks import SHARED_PAGES
 from kvdocs.serving.subject import Subject
-from kvdocs.serving.vllm import Options, plan
-from kvdocs.serving.vllm_compressed import compresses
-from kvdocs.serving.vllm_layers import RankState
-from kvdocs.serving.vllm_states import rank_state
+from kvdocs.serving.vllm.compressed import compresses
+from kvdocs.serving.vllm.layers import RankState
+from kvdocs.serving.vllm.pool import Options, plan
+from kvdocs.serving.vllm.states import rank_state
 
 # Defaults of max_num_batched_tokens, which a log does not always print (engine/arg_utils.py:2973).
 IN_FLIGHT = (2048, 8192, 16384)

@@ -1,8 +1,8 @@
 """What is asked of an engine on a card, and the terms that every engine's sum has.
 
 In: the model, the memory, what is wanted. Out: terms in bytes, each with its source. What the
-engine makes of the memory is in the class of its own: ``vllm_question.py``,
-``transformers_question.py`` and ``llama_cpp_question.py``.
+engine makes of the memory is in the class of its own: ``vllm/question.py``,
+``transformers/question.py`` and ``llama_cpp/question.py``.
 """
 
 from __future__ import annotations

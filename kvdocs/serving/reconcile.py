@@ -16,13 +16,13 @@ from kvdocs.formula.layout import CacheLayout
 from kvdocs.serving import reasons as why
 from kvdocs.serving import remarks
 from kvdocs.serving.check import Check
-from kvdocs.serving.log_phrase import Printed
-from kvdocs.serving.log_runs import every, longest_request, lowest, pool_tokens, runs
-from kvdocs.serving.logs import EngineLog, Reading
+from kvdocs.serving.logs.phrase import Printed
+from kvdocs.serving.logs.reading import EngineLog, Reading
+from kvdocs.serving.logs.runs import every, longest_request, lowest, pool_tokens, runs
 from kvdocs.serving.planned import planned
 from kvdocs.serving.reasons import CLAIM, ENGINE, Reason
 from kvdocs.serving.subject import Subject, state_bytes
-from kvdocs.serving.vllm_layers import Options
+from kvdocs.serving.vllm.layers import Options
 
 ROOMY = 20  # a pool that holds more such requests than this was not made for one
 MOST_LOST = Fraction(3, 2)  # a rank with more than this beyond another's is not "a bit more free"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kvdocs.facts import snapshot
 from kvdocs.facts.reports import Report
 from kvdocs.serving.check import Check
-from kvdocs.serving.logs import EngineLog, scan
+from kvdocs.serving.logs.reading import EngineLog, scan
 from kvdocs.serving.reconcile import reconcile
 from kvdocs.serving.subject import Subject, cache_dtype
 

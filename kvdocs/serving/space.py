@@ -1,7 +1,7 @@
 """A pool of cache as one sequence meets it: how many blocks there are, how many it takes.
 
 In: a model's layout and vLLM's flags, or a number of blocks. Out: a ``Space``. All arithmetic of
-blocks is ``kvdocs.serving.vllm``'s.
+blocks is ``kvdocs.serving.vllm.pool``'s.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from kvdocs.formula import CacheLayout
-from kvdocs.serving.vllm import Options, Pool
-from kvdocs.serving.vllm_layers import ceil_div
+from kvdocs.serving.vllm.layers import ceil_div
+from kvdocs.serving.vllm.pool import Options, Pool
 
 MOST_BLOCKS = 2_000_000  # 1.7 TiB for Qwen2.5-7B; more would take minutes to reckon with
 

@@ -17,13 +17,13 @@ from kvdocs.formula.kv_dtype import named_kv_dtype
 from kvdocs.formula.layers import FullAttention, Latent, Layer
 from kvdocs.formula.layout import CacheLayout
 from kvdocs.formula.several import IndexKeys
-from kvdocs.serving import llama_cpp
-from kvdocs.serving.vllm_dtypes import KV_DTYPES, head_bytes, latent_bytes
-from kvdocs.serving.vllm_layers import in_16_bits, index_bytes, share_of_heads
+from kvdocs.serving.llama_cpp import context as llama_cpp
+from kvdocs.serving.vllm.dtypes import KV_DTYPES, head_bytes, latent_bytes
+from kvdocs.serving.vllm.layers import in_16_bits, index_bytes, share_of_heads
 
 # Bits an element takes, by the names that engines and dtypes go by. The quantised formats of
 # llama.cpp store a scale with every block of elements, so q8_0 takes 8.5 bits and not 8.
-# Formats of vLLM that keep scales beside the numbers have no such size: vllm_dtypes.py has theirs.
+# Formats of vLLM that keep scales beside the numbers have no such size: vllm/dtypes.py has theirs.
 BITS: dict[str, Fraction] = {
     **dict.fromkeys(("float32", "fp32"), Fraction(32)),
     **dict.fromkeys(("bfloat16", "float16", "fp16", "half"), Fraction(16)),

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.serving import llama_cpp, transformers, vllm, vllm_states
-from kvdocs.serving.llama_cpp_question import LlamaCppQuestion
+from kvdocs.serving.llama_cpp import context as llama_cpp
+from kvdocs.serving.llama_cpp.question import LlamaCppQuestion
 from kvdocs.serving.question import Question
-from kvdocs.serving.transformers_question import TransformersQuestion
-from kvdocs.serving.vllm_question import VllmQuestion
+from kvdocs.serving.transformers import cache as transformers
+from kvdocs.serving.transformers.question import TransformersQuestion
+from kvdocs.serving.vllm import pool as vllm
+from kvdocs.serving.vllm.question import VllmQuestion
+from kvdocs.serving.vllm.states import rank_state
 
 TRANSFORMERS = "transformers " + ".".join(map(str, transformers.RELEASE))
 VLLM = "vLLM 0.33.0"
@@ -76,7 +79,7 @@ def vllm_request(model: Model, tokens: int) -> Held:
     Raises:
         ValueError: how vLLM holds the layout is not known here.
     """
-    state = vllm_states.rank_state(model.config, 1, model.id)
+    state = rank_state(model.config, 1, model.id)
     pool = vllm.Pool.of(model.layout, vllm.Options(tokens, state=state))
     blocks, [size] = pool.request_blocks(tokens), pool.block_bytes
     how = f"{model.name}, a request of {tokens:,} tokens: {blocks:,} blocks × {size:,} bytes"

@@ -16,7 +16,7 @@ from kvdocs.literal import Literal
 from kvdocs.serving.estimates import Estimate, estimates
 from kvdocs.serving.request_log import Request
 from kvdocs.serving.space import Space
-from kvdocs.serving.vllm import Options
+from kvdocs.serving.vllm.pool import Options
 from kvdocs.serving.workload import Workload
 from kvdocs.site.scope import model
 

@@ -14,7 +14,7 @@ from html import escape
 from kvdocs.facts.reports import Report
 from kvdocs.formula import layout_of, parse_config
 from kvdocs.serving.check import Check
-from kvdocs.serving.log_phrase import ALL, RANK, Phrase
+from kvdocs.serving.logs.phrase import ALL, RANK, Phrase
 from kvdocs.serving.reasons import Reason
 from kvdocs.serving.replay import Replay, replay
 from kvdocs.site.tables import cell, sortable

@@ -14,8 +14,8 @@ from kvdocs.facts.snapshot import load_all
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import CrossAttention
 from kvdocs.formula.layers import Chunk, FullAttention, Latent, SlidingWindow
-from kvdocs.serving.vllm_dtypes import KV_DTYPES, cards, head_bytes
-from kvdocs.serving.vllm_kernels import KERNELS, refusal
+from kvdocs.serving.vllm.dtypes import KV_DTYPES, cards, head_bytes
+from kvdocs.serving.vllm.kernels import KERNELS, refusal
 
 pytestmark = pytest.mark.engine
 CARDS = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0")

@@ -10,8 +10,8 @@ from kvdocs.evidence import vllm_record
 from kvdocs.evidence.vllm import geometry, planned
 from kvdocs.evidence.vllm_specs import Geometry
 from kvdocs.facts.snapshot import load
-from kvdocs.serving.vllm import Options
-from kvdocs.serving.vllm_dtypes import KV_DTYPES, head_bytes
+from kvdocs.serving.vllm.dtypes import KV_DTYPES, head_bytes
+from kvdocs.serving.vllm.pool import Options
 
 pytestmark = pytest.mark.engine
 GIB = 2**30

@@ -4,7 +4,7 @@ import pytest
 
 from kvdocs.evidence import llama_cpp
 from kvdocs.evidence.llama_library import missing
-from kvdocs.serving.llama_cpp import Context
+from kvdocs.serving.llama_cpp.context import Context
 
 
 def test_the_record_is_of_the_cases_in_the_code():

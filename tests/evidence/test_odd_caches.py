@@ -11,7 +11,7 @@ from kvdocs.evidence.contents import contents
 from kvdocs.evidence.default_models import build, published
 from kvdocs.evidence.targets import Change, Target
 from kvdocs.formula import ConfigError, layout_of
-from kvdocs.serving.transformers import bytes_by_transformers
+from kvdocs.serving.transformers.cache import bytes_by_transformers
 from tests.installed import missing_architecture, older_classes
 
 SMALL = {"vocab_size": 64, "hidden_size": 64}

@@ -8,7 +8,7 @@ from kvdocs.facts.snapshot import load
 from kvdocs.serving.overflow import overflow
 from kvdocs.serving.simulation import simulate
 from kvdocs.serving.space import Space
-from kvdocs.serving.vllm import Options
+from kvdocs.serving.vllm.pool import Options
 from kvdocs.serving.workload import Workload
 
 

@@ -1,4 +1,4 @@
-"""serving/vllm.py against the recorded runs of vLLM 0.33.0's planner, to the integer."""
+"""serving/vllm/pool.py against the recorded runs of vLLM 0.33.0's planner, to the integer."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -9,9 +9,9 @@ from kvdocs.evidence import vllm_record
 from kvdocs.evidence.vllm_record import cases
 from kvdocs.facts.snapshot import load_all
 from kvdocs.formula import layout_of
-from kvdocs.serving.vllm import Options, Plan, plan
-from kvdocs.serving.vllm_dtypes import KV_DTYPES, cards
-from kvdocs.serving.vllm_states import rank_state
+from kvdocs.serving.vllm.dtypes import KV_DTYPES, cards
+from kvdocs.serving.vllm.pool import Options, Plan, plan
+from kvdocs.serving.vllm.states import rank_state
 
 MODELS = {model.id: model for model in load_all()}
 CONFIGS = {name: model.config for name, model in MODELS.items()}

@@ -10,7 +10,7 @@ from kvdocs.facts.models import Model, Source
 from kvdocs.facts.snapshot import load
 from kvdocs.serving.capacity import fit, total
 from kvdocs.serving.remedies import remedies
-from kvdocs.serving.vllm_question import VllmQuestion
+from kvdocs.serving.vllm.question import VllmQuestion
 from kvdocs.serving.weights import weights_in
 
 MIB, GIB = 2**20, 2**30

@@ -9,7 +9,7 @@ from kvdocs.facts.snapshot import load
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.layers import FullAttention
-from kvdocs.serving.llama_cpp import TYPES, Context, buffers
+from kvdocs.serving.llama_cpp.context import TYPES, Context, buffers
 
 SIZE = re.compile(
     r"size = +(?P<total>[\d.]+) MiB \( *(?P<cells>\d+) cells, +(?P<layers>\d+) layers, "

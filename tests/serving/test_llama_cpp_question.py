@@ -9,7 +9,7 @@ import pytest
 from kvdocs.evidence.llama_cpp import record
 from kvdocs.facts.snapshot import load
 from kvdocs.serving.capacity import fit
-from kvdocs.serving.llama_cpp_question import LlamaCppQuestion
+from kvdocs.serving.llama_cpp.question import LlamaCppQuestion
 from kvdocs.serving.remedies import remedies
 from kvdocs.serving.weights import weights_in
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from kvdocs.explain import answer, subject, table
 from kvdocs.facts.claims import load_claims
-from kvdocs.serving import log_lines, logs
-from kvdocs.serving.log_phrase import Printed, Quantity
-from kvdocs.serving.logs import PHRASES, scan
+from kvdocs.serving.logs import lines as log_lines
+from kvdocs.serving.logs import reading as logs
+from kvdocs.serving.logs.phrase import Printed, Quantity
+from kvdocs.serving.logs.reading import PHRASES, scan
 
 
 def found(text):

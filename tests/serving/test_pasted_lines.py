@@ -1,14 +1,14 @@
 """Lines as people paste them, from public threads and the engines' own sources: each is recognised,
 alone and within other lines, and nothing else is seen in it.
 
-The sources stand at the phrases, in ``kvdocs/serving/log_*.py``.
+The sources stand at the phrases, in ``kvdocs/serving/logs/``.
 """
 
 import io
 
 import pytest
 
-from kvdocs.serving.logs import scan
+from kvdocs.serving.logs.reading import scan
 
 NOISE = 'INFO: 10.0.0.1:5000 - "GET /health HTTP/1.1" 200 OK\n' * 20
 PASTED = [

@@ -7,13 +7,13 @@ import pytest
 
 from kvdocs.facts import snapshot
 from kvdocs.facts.reports import load_reports
-from kvdocs.serving.logs import scan
+from kvdocs.serving.logs.reading import scan
 from kvdocs.serving.reasons import CLAIM, ENGINE, REASONS, explain
 from kvdocs.serving.reconcile import reconcile
 from kvdocs.serving.remarks import REMARKS
 from kvdocs.serving.replay import replay
 from kvdocs.serving.subject import Subject
-from kvdocs.serving.vllm import Options, plan
+from kvdocs.serving.vllm.pool import Options, plan
 
 
 def subject(model_id, tp=1, dtype="bfloat16", known=False):

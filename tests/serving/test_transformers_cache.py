@@ -6,7 +6,7 @@ from kvdocs.evidence import caches
 from kvdocs.facts.snapshot import load
 from kvdocs.formula import CacheLayout, layout_of
 from kvdocs.formula.layers import FullAttention, Latent, SlidingWindow
-from kvdocs.serving.transformers import (
+from kvdocs.serving.transformers.cache import (
     EXPANDED_BEFORE,
     as_cached,
     expanded,

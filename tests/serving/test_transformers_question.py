@@ -12,9 +12,9 @@ from kvdocs.formula.layers import Latent
 from kvdocs.formula.several import IndexKeys, Several
 from kvdocs.serving.capacity import fit, total
 from kvdocs.serving.remedies import remedies
-from kvdocs.serving.transformers import held as total_held
-from kvdocs.serving.transformers import most_while_growing, peak_of_next_token
-from kvdocs.serving.transformers_question import TransformersQuestion
+from kvdocs.serving.transformers.cache import held as total_held
+from kvdocs.serving.transformers.cache import most_while_growing, peak_of_next_token
+from kvdocs.serving.transformers.question import TransformersQuestion
 from tests.evidence.tiny import FAMILIES
 from tests.installed import missing_architecture, version
 

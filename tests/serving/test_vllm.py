@@ -4,7 +4,7 @@ import pytest
 
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.layers import FullAttention, Latent, SlidingWindow
-from kvdocs.serving.vllm import Options, Plan, Pool, plan, rank_slope
+from kvdocs.serving.vllm.pool import Options, Plan, Pool, plan, rank_slope
 
 GIB = 2**30
 QWEN = CacheLayout((FullAttention(4, 128, 128),) * 28)

@@ -6,7 +6,7 @@
 import pytest
 
 from kvdocs.facts.snapshot import load
-from kvdocs.serving.vllm_kernels import refusal
+from kvdocs.serving.vllm.kernels import refusal
 
 QWEN, OSS, GEMMA = "Qwen/Qwen2.5-7B-Instruct", "openai/gpt-oss-20b", "google/gemma-3-27b-it"
 NEXT = "Qwen/Qwen3-Next-80B-A3B-Instruct"

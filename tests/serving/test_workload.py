@@ -15,7 +15,7 @@ from kvdocs.serving.overflow import largest, overflow
 from kvdocs.serving.request_log import Request
 from kvdocs.serving.simulation import Server, simulate
 from kvdocs.serving.space import Space
-from kvdocs.serving.vllm import Options
+from kvdocs.serving.vllm.pool import Options
 from kvdocs.serving.workload import Workload, bins, mean, percentile, read
 
 LENGTHS = st.lists(st.integers(1, 5000), min_size=1, max_size=200)

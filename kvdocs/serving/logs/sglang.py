@@ -5,7 +5,7 @@ Data only, read in the 0.5.23 wheel; older wordings in public threads.
 
 from __future__ import annotations
 
-from kvdocs.serving.log_phrase import ALL, RANK, REQUEST, Phrase, Quantity
+from kvdocs.serving.logs.phrase import ALL, RANK, REQUEST, Phrase, Quantity
 
 # SGLang writes GB and divides by 1024 three times (mem_cache/memory_pool.py:116).
 GIB = Quantity("GiB", RANK)

@@ -8,7 +8,7 @@ read in public threads.
 
 from __future__ import annotations
 
-from kvdocs.serving.log_phrase import ALL, RANK, REQUEST, Phrase, Quantity
+from kvdocs.serving.logs.phrase import ALL, RANK, REQUEST, Phrase, Quantity
 
 GIB = Quantity("GiB", RANK)
 # format_gib rounds to two places and then prints no trailing zeros: "7.0" is 7.00.

@@ -12,7 +12,7 @@ from functools import cached_property
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.layout import DEFAULT_DTYPE
 from kvdocs.serving.question import Capacity, Question, Term, largest
-from kvdocs.serving.transformers import (
+from kvdocs.serving.transformers.cache import (
     RELEASE,
     as_cached,
     cache_dtype,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.serving.llama_cpp import (
+from kvdocs.serving.llama_cpp.context import (
     MOST_CELLS,
     MOST_SEQUENCES,
     TYPES,

@@ -6,7 +6,7 @@ is what people and calculators write: a size per token, or for so many.
 
 from __future__ import annotations
 
-from kvdocs.serving.log_phrase import ALL, RANK, REQUEST, SEQUENCE, TOKEN, Phrase, Quantity
+from kvdocs.serving.logs.phrase import ALL, RANK, REQUEST, SEQUENCE, TOKEN, Phrase, Quantity
 
 GIB = Quantity("GiB", RANK)
 TOKENS = Quantity("tokens", ALL)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.serving.vllm_layers import RankState
+from kvdocs.serving.vllm.layers import RankState
 
 GDN_GRID = 64  # tokens (v1/attention/backends/gdn_attn.py:34)
 WIDTH = {"float32": 4, "bfloat16": 2, "float16": 2}

@@ -13,12 +13,12 @@ from kvdocs.formula import CacheLayout
 from kvdocs.formula.constant import CrossAttention, Shared, State
 from kvdocs.formula.layers import Chunk, FullAttention, Latent, Layer, SlidingWindow
 from kvdocs.formula.several import IndexKeys, LatentWindow
-from kvdocs.serving.vllm_dtypes import head_bytes, kv_dtype, latent_bytes
+from kvdocs.serving.vllm.dtypes import head_bytes, kv_dtype, latent_bytes
 
 
 @dataclass(frozen=True)
 class RankState:
-    """What a layer without attention keeps on one rank; ``vllm_states.rank_state`` computes it.
+    """What a layer without attention keeps on one rank; ``states.rank_state`` computes it.
 
     ``bytes`` of one state; ``checkpoints`` are the states more that prefix caching takes while a
     prompt is read, at multiples of ``grid`` tokens.

@@ -14,11 +14,11 @@ from functools import cached_property
 from kvdocs.facts.models import Model
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.serving.question import MIB, Change, Question, Term, cited, cited_range, claims
-from kvdocs.serving.vllm import Options, Plan, Pool, plan
-from kvdocs.serving.vllm_dtypes import cards
-from kvdocs.serving.vllm_kernels import refusal
-from kvdocs.serving.vllm_layers import RankState
-from kvdocs.serving.vllm_states import rank_state
+from kvdocs.serving.vllm.dtypes import cards
+from kvdocs.serving.vllm.kernels import refusal
+from kvdocs.serving.vllm.layers import RankState
+from kvdocs.serving.vllm.pool import Options, Plan, Pool, plan
+from kvdocs.serving.vllm.states import rank_state
 
 LARGE_CARD = 70 * 2**30  # from here on vLLM's defaults are larger (engine/arg_utils.py:2984)
 LARGEST_CARD = 160 * 2**30  # and from here on they are larger still (…arg_utils.py:2973)

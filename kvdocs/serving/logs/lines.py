@@ -13,14 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from kvdocs.serving.log_llama_cpp import PHRASES as LLAMA_CPP
-from kvdocs.serving.log_others import ANY, OTHERS, PYTORCH
-from kvdocs.serving.log_phrase import Phrase
-from kvdocs.serving.log_settings import Settings
-from kvdocs.serving.log_sglang import SGLANG
-from kvdocs.serving.log_vllm import PHRASES as START_UP
-from kvdocs.serving.log_vllm_errors import ERRORS
-from kvdocs.serving.log_vllm_metrics import METRICS
+from kvdocs.serving.logs.llama_cpp import PHRASES as LLAMA_CPP
+from kvdocs.serving.logs.others import ANY, OTHERS, PYTORCH
+from kvdocs.serving.logs.phrase import Phrase
+from kvdocs.serving.logs.settings import Settings
+from kvdocs.serving.logs.sglang import SGLANG
+from kvdocs.serving.logs.vllm import PHRASES as START_UP
+from kvdocs.serving.logs.vllm_errors import ERRORS
+from kvdocs.serving.logs.vllm_metrics import METRICS
 
 VLLM = (*START_UP, *ERRORS, *METRICS)
 PHRASES: tuple[Phrase, ...] = (*VLLM, *SGLANG, *LLAMA_CPP, *OTHERS, *PYTORCH, *ANY)

@@ -1,7 +1,7 @@
 """Which layers vLLM 0.33.0 has kernels for, in cache formats that only one backend reads.
 
 In: a layout, its config, a ``--kv-cache-dtype`` and, where it is known, the card. Out: vLLM's
-reason where it refuses to start. What a format takes of a card alone is in ``vllm_dtypes.py``.
+reason where it refuses to start. What a format takes of a card alone is in ``dtypes.py``.
 Paths are in the vLLM 0.33.0 wheel.
 """
 

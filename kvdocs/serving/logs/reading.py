@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from kvdocs.serving.log_lines import PHRASES, VLLM, Lines, shape
-from kvdocs.serving.log_phrase import Phrase, Printed
-from kvdocs.serving.log_settings import Settings
+from kvdocs.serving.logs.lines import PHRASES, VLLM, Lines, shape
+from kvdocs.serving.logs.phrase import Phrase, Printed
+from kvdocs.serving.logs.settings import Settings
 
 __all__ = ["PHRASES", "VLLM", "EngineLog", "Reading", "scan"]
 

@@ -6,7 +6,7 @@ wordings in the public reports of ``reports.toml``.
 
 from __future__ import annotations
 
-from kvdocs.serving.log_phrase import ALL, SEQUENCE, Phrase, Quantity
+from kvdocs.serving.logs.phrase import ALL, SEQUENCE, Phrase, Quantity
 
 MIB = Quantity("MiB", ALL)
 CELLS = Quantity("cells", ALL)

@@ -6,8 +6,8 @@ read in public threads.
 
 from __future__ import annotations
 
-from kvdocs.serving.log_phrase import ALL, Phrase, Quantity
-from kvdocs.serving.log_vllm import BLOCKS, LENGTH, ROUNDED, SHARE, TOKENS
+from kvdocs.serving.logs.phrase import ALL, Phrase, Quantity
+from kvdocs.serving.logs.vllm import BLOCKS, LENGTH, ROUNDED, SHARE, TOKENS
 
 MORE_ROOM = (
     "More room: a higher --gpu-memory-utilization, an fp8 cache (--kv-cache-dtype fp8), smaller "

@@ -5,8 +5,8 @@ Data only. Files are those of the vLLM 0.33.0 wheel. Of each only the highest re
 
 from __future__ import annotations
 
-from kvdocs.serving.log_phrase import ALL, Phrase, Quantity
-from kvdocs.serving.log_vllm import BLOCKS
+from kvdocs.serving.logs.phrase import ALL, Phrase, Quantity
+from kvdocs.serving.logs.vllm import BLOCKS
 
 LOOKED_UP = Quantity("tokens", ALL)
 REQUESTS = Quantity("requests", ALL)

@@ -17,9 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kvdocs.formula import CacheLayout
-from kvdocs.serving.vllm_compressed import compressed_pages, compresses
-from kvdocs.serving.vllm_groups import Group, group_layers, pack_layers
-from kvdocs.serving.vllm_layers import Options, pages_of, stages
+from kvdocs.serving.vllm.compressed import compressed_pages, compresses
+from kvdocs.serving.vllm.groups import Group, group_layers, pack_layers
+from kvdocs.serving.vllm.layers import Options, pages_of, stages
 
 __all__ = ["Options", "Plan", "Pool", "plan", "rank_slope"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from kvdocs.serving.log_phrase import Printed
-from kvdocs.serving.logs import EngineLog, Reading
+from kvdocs.serving.logs.phrase import Printed
+from kvdocs.serving.logs.reading import EngineLog, Reading
 
 _TOKENS = ("tokens", "thousand tokens", "blocks", "cells", "cells of one layer")
 COUNTS = (*_TOKENS, "layers", "sequences", "states", "requests")
