@@ -60,6 +60,13 @@ HAS_LAYERS_SINCE = {
 SAME_SINCE = {"deepseek_v4": (5, 24)}
 
 
+def no_index() -> str | None:
+    """Why no cache layer with index keys can be made."""
+    if version() >= (5, 12):
+        return None
+    return f"transformers {_text(version())} has no DynamicIndexedLayer"
+
+
 def other_cache(model_type: str) -> str | None:
     """Why the cache of a type, in this release, cannot be what the formula says."""
     since = EXPANDED_BEFORE.get(model_type, ())

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kvdocs.evidence.caches import build_decoder, held
+from kvdocs.evidence.caches import build_decoder, held, returned
 from kvdocs.facts.models import Model, Source
 from kvdocs.facts.snapshot import load
 from kvdocs.formula import CacheLayout, layout_of
@@ -16,7 +16,7 @@ from kvdocs.serving.transformers.cache import held as total_held
 from kvdocs.serving.transformers.cache import most_while_growing, peak_of_next_token
 from kvdocs.serving.transformers.question import TransformersQuestion
 from tests.evidence.tiny import FAMILIES
-from tests.installed import missing_architecture, version
+from tests.installed import missing_architecture, no_index, other_cache, version
 
 EXACT = (
     "llama, grouped",
@@ -38,7 +38,8 @@ BOUNDED = (
 
 def asked(name: str, **changes) -> TransformersQuestion:
     config = FAMILIES[name][0]
-    if reason := missing_architecture(config["model_type"]):
+    model_type = config["model_type"]
+    if reason := missing_architecture(model_type) or other_cache(model_type):
         pytest.skip(reason)
     return TransformersQuestion(Model(name, config, Source("file")), **changes)
 
@@ -86,7 +87,7 @@ def test_a_batch_takes_what_is_said_and_grows_within_it(name, batch):
     with memory("cpu") as meter, torch.no_grad():
         ids = torch.zeros(batch, tokens, dtype=torch.long)
         out = model(input_ids=ids, use_cache=True, logits_to_keep=1)
-        cache = out["cache"] if "cache" in out else out["past_key_values"]
+        cache = next(iter(returned(out).values()))
         stored = sum(size for _, size in held(cache, name))
         del out
         new = one_token(cache)
@@ -104,7 +105,8 @@ def test_a_batch_takes_what_is_said_and_grows_within_it(name, batch):
 
 
 def test_index_keys_in_32_bits_are_copied_in_32_bits():
-    version()
+    if reason := no_index():
+        pytest.skip(reason)
     import torch
     from transformers import DynamicCache
     from transformers.cache_utils import DynamicIndexedLayer
