@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from kvdocs.site.chart_memory_words import Plot, ceiling, flat_labels, marks, wedge_label
-from kvdocs.site.svg import (
+from kvdocs.site.charts.memory_words import Plot, ceiling, flat_labels, marks, wedge_label
+from kvdocs.site.charts.svg import (
     LARGE,
     NARROW,
     TEXT,
@@ -27,7 +27,7 @@ from kvdocs.site.svg import (
     text,
     width_of,
 )
-from kvdocs.site.wedge import Wedge
+from kvdocs.site.charts.wedge import Wedge
 from kvdocs.units import BINARY, binary
 
 

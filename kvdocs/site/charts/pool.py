@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kvdocs.site.svg import (
+from kvdocs.site.charts.svg import (
     LARGE,
     NARROW,
     TEXT,

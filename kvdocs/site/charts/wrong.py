@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from kvdocs.site.svg import (
+from kvdocs.site.charts.svg import (
     LARGE,
     NARROW,
     TEXT,

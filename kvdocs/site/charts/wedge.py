@@ -1,6 +1,6 @@
 """The numbers of the memory chart: what is flat, what each conversation adds, where it is full.
 
-What for: ``chart_memory`` draws them. In: exact byte counts of one model on one card. Out: sums and
+What for: ``memory.py`` draws them. In: exact byte counts of one model on one card. Out: sums and
 crossings by integer and rational arithmetic, never rounded before they are written.
 """
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kvdocs.serving.workload import next_edge
-from kvdocs.site.svg import (
+from kvdocs.site.charts.svg import (
     LARGE,
     NARROW,
     TEXT,

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from kvdocs.site.chart_curves import beside, classes, label, letters, listed
-from kvdocs.site.svg import (
+from kvdocs.site.charts.curves import beside, classes, label, letters, listed
+from kvdocs.site.charts.svg import (
     LARGE,
     NARROW,
     TEXT,

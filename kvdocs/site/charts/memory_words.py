@@ -1,6 +1,6 @@
 """The words of the memory chart, each placed where it has room.
 
-What for: ``chart_memory`` draws the shapes, this names them, for any model on any card: bands may
+What for: ``memory.py`` draws the shapes, this names them, for any model on any card: bands may
 be thin, the wedge flat, and the two marks close together. In: the numbers and the plot's scale.
 Out: pieces of SVG.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from kvdocs.site.svg import group, line, polyline, text, texts, width_of
-from kvdocs.site.wedge import Wedge
+from kvdocs.site.charts.svg import group, line, polyline, text, texts, width_of
+from kvdocs.site.charts.wedge import Wedge
 from kvdocs.units import binary
 
 _INK = {

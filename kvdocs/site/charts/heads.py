@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from kvdocs.site.svg import (
+from kvdocs.site.charts.svg import (
     LARGE,
     NARROW,
     TEXT,

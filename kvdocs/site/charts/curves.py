@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from kvdocs.site.svg import NARROW, Point, circle, group, line, polyline, text, texts, wrap
+from kvdocs.site.charts.svg import NARROW, Point, circle, group, line, polyline, text, texts, wrap
 
 
 class Named(Protocol):

@@ -6,16 +6,16 @@ printed, read or random. Each figure holds a wide and a narrow drawing of the sa
 ``docs/assets/css/figures.css`` colours them and shows the one that has the room.
 """
 
-from kvdocs.site.chart_growth import Curve, growth
-from kvdocs.site.chart_heads import Heads, shared_heads
-from kvdocs.site.chart_kept import Band, Cell, kept, keys_and_values, tokens_band
-from kvdocs.site.chart_lengths import Lengths, lengths
-from kvdocs.site.chart_memory import memory_wedge
-from kvdocs.site.chart_notebooks import notebooks
-from kvdocs.site.chart_pool import Share, shared_pool
-from kvdocs.site.chart_seats import Seats, seats
-from kvdocs.site.chart_wrong import Error, wrong
-from kvdocs.site.wedge import Wedge
+from kvdocs.site.charts.growth import Curve, growth
+from kvdocs.site.charts.heads import Heads, shared_heads
+from kvdocs.site.charts.kept import Band, Cell, kept, keys_and_values, tokens_band
+from kvdocs.site.charts.lengths import Lengths, lengths
+from kvdocs.site.charts.memory import memory_wedge
+from kvdocs.site.charts.notebooks import notebooks
+from kvdocs.site.charts.pool import Share, shared_pool
+from kvdocs.site.charts.seats import Seats, seats
+from kvdocs.site.charts.wedge import Wedge
+from kvdocs.site.charts.wrong import Error, wrong
 
 __all__ = [
     "Band",

@@ -8,7 +8,7 @@ The things themselves are in ``room``; here they are placed and named, once wide
 
 from __future__ import annotations
 
-from kvdocs.site.room import (
+from kvdocs.site.charts.room import (
     Desk,
     chair,
     gaze,
@@ -19,7 +19,7 @@ from kvdocs.site.room import (
     table,
     weights,
 )
-from kvdocs.site.svg import (
+from kvdocs.site.charts.svg import (
     LARGE,
     NARROW,
     TEXT,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kvdocs.formula.layers import Layer
-from kvdocs.site.svg import LARGE, NARROW, TEXT, WIDE, Drawing, figure, group, rect, text
+from kvdocs.site.charts.svg import LARGE, NARROW, TEXT, WIDE, Drawing, figure, group, rect, text
 
 STYLES = ("key", "value", "latent", "index", "state")
 COLUMNS = 16

@@ -1,6 +1,6 @@
 """The things in the room of the notebook picture: desk, book, notebooks, readers, chair.
 
-What for: ``chart_notebooks`` arranges and labels them. In: a ``Desk``, the measures of one picture.
+What for: ``notebooks.py`` arranges and labels them. In: a ``Desk``, the measures of one picture.
 Out: pieces of SVG. Things on the desk have two coordinates, ``x`` along its front edge and
 ``depth`` into the picture, so their widths stay true to scale.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kvdocs.site.svg import Point, circle, group, line, num, path, polygon, polyline, rect
+from kvdocs.site.charts.svg import Point, circle, group, line, num, path, polygon, polyline, rect
 
 PAGES = (4, 2, 5, 3)
 """Pages in each reader's notebook; the last word of the last page is not written yet."""
