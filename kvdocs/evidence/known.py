@@ -22,9 +22,16 @@ SWEEP_FILE = os.path.join(FOLDER, "sweep.json")
 
 @cache
 def record(path: str) -> dict[str, Any]:
-    """A record as it was written; sizes in bytes."""
+    """A record as it was written; sizes in bytes.
+
+    Raises:
+        ValueError: the file is no JSON.
+    """
     with open(path, encoding="utf-8") as file:
-        found: dict[str, Any] = json.load(file)
+        try:
+            found: dict[str, Any] = json.load(file)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}. Restore the record, or measure again") from None
         return found
 
 

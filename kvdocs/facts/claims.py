@@ -157,6 +157,8 @@ def _plain(number: str) -> Fraction:
 
 def _gpu(where: str, key: str, table: Any) -> Gpu:
     _check(where, table, _GPU_FIELDS, _GPU_OPTIONAL)
+    if table["memory_mib"] <= 0:
+        raise ValueError(f"{where}: field 'memory_mib' is {table['memory_mib']}, not above 0")
     return Gpu(key=key, **table)
 
 

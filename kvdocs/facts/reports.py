@@ -72,13 +72,17 @@ def load_reports(path: Path | None = None) -> dict[str, Report]:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: an entry lacks a field or has an unknown one, or names no kind of evidence.
+        ValueError: the file is not TOML, or an entry lacks a field, has an unknown one, or names
+            no kind of evidence.
 
     >>> load_reports()["qwen3_14b"].evidence
     'independent'
     """
     path = path or Path(__file__).with_name("reports.toml")
-    entries = tomllib.loads(path.read_text(encoding="utf-8"))
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: not TOML: {error}") from error
     return {key: _report(f"{path}: {key}", key, entry) for key, entry in entries.items()}
 
 

@@ -39,7 +39,7 @@ def caches(record: Record) -> str:
     for entry in record["models"]:
         short, middle, long = entry["lengths"]
         off = sum(abs(row["held"] - row["formula"]) for row in entry["lengths"])
-        equal = all(row["equal"] for row in entry["lengths"])
+        equal = all(map(_exact, entry["lengths"]))
         rows.append(
             [
                 entry["id"],
@@ -57,8 +57,12 @@ def caches(record: Record) -> str:
 def caches_summary(record: Record) -> str:
     """How many models and measurements are exact, as one sentence."""
     lengths = [row for entry in record["models"] for row in entry["lengths"]]
-    exact = sum(row["equal"] for row in lengths)
+    exact = sum(map(_exact, lengths))
     return f"{exact} of {len(lengths)} measurements of {len(record['models'])} models are exact."
+
+
+def _exact(row: Record) -> bool:
+    return bool(row["equal"]) and row["held"] == row["formula"]
 
 
 def weights(record: Record) -> str:

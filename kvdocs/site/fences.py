@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from kvdocs.site.pages import Fence, fences
+from kvdocs.site.pages import COMMENT, Fence, fences
 
 OPTIONS = {"exec": "1", "id": None, "html": "1"}
 _INCLUDE = re.compile(r'\s*--8<-- "[\w./-]+\.py"\s*')
@@ -19,9 +19,12 @@ def problems(text: str) -> list[tuple[int, str]]:
     """(line, problem) for every executed block of the page that would not run as meant."""
     found = []
     seen: set[str] = set()
+    hidden = [match.span() for match in COMMENT.finditer(text)]
     for fence in fences(text):
         if fence.runs:
             found += [(fence.line, problem) for problem in _of(fence, seen)]
+            if any(start < fence.start < end for start, end in hidden):
+                found.append((fence.line, "executed block is in a comment, so it does not run"))
     return found
 
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -19,12 +22,14 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from kvdocs.facts.catalogue import SnapshotDiffers
+from kvdocs.facts.reports import load_reports
 from kvdocs.formula.layers import plural
 from kvdocs.site import fences, notebooks, numbers, popover, tables
 from kvdocs.site.expressions import Scope
 from kvdocs.site.pages import pages
 from kvdocs.site.scope import forget, scope, scope_of, site_catalogue
 
+_now: dict[str, str] = {}  # the page that is being made, and what is wrong with a block of it
 log = logging.getLogger("mkdocs.kvdocs")
 
 
@@ -33,6 +38,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     forget()
     try:
         scope()
+        load_reports()
     except SnapshotDiffers as error:
         moved = [p for path in _sources(config) for p in _problems(path, scope_of(error.models))]
         lines = "\n".join(f"  {problem}" for problem in moved) or "  no number of a page"
@@ -45,7 +51,27 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     moment = datetime.fromisoformat(newest).replace(tzinfo=UTC)
     os.environ.setdefault("SOURCE_DATE_EPOCH", str(int(moment.timestamp())))
     notebooks.use_templates()
+    for fence in config.mdx_configs["pymdownx.superfences"]["custom_fences"]:
+        fence["format"] = _printing_something(fence["format"])
     return config
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> None:
+    """Remember which page is being made, for the errors of its blocks."""
+    _now["page"] = page.file.src_path
+
+
+def _printing_something(run: Callable[..., Any]) -> Callable[..., Any]:
+    """An executed block that prints nothing would leave a hole that nobody sees."""
+
+    def checked(source: str, language: str, css: str, options: Any, md: Any, **more: Any) -> Any:
+        html = run(source, language, css, options, md, **more)
+        shown = re.sub(r"<(?!svg|img)[^>]*>|\s", "", str(html))
+        if shown in ("", "None"):
+            _now["empty"] = f"{_now['page']}: the block {options.get('id')!r} printed nothing"
+        return html
+
+    return checked
 
 
 def on_pre_build(config: MkDocsConfig) -> None:
@@ -78,6 +104,8 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
         rendered[kind, text, expression] += 1
         return numbers.check(numbers.Stated(path, 0, 0, 0, text, kind, expression), scope())
 
+    if empty := _now.pop("empty", None):
+        raise PluginError(empty)
     if "exec=" in html:
         raise PluginError(f"{path}: an executed block did not run; check its options")
     if path.suffix == ".ipynb":

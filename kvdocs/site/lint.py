@@ -12,8 +12,15 @@ from kvdocs.site.pages import fences, prose
 from kvdocs.units import BYTE_UNITS
 
 _UNITS = "|".join(sorted({*BYTE_UNITS} - {"B"}))  # "7B" is a size class
+_LARGE = "|".join(sorted({*BYTE_UNITS} - {"B", "byte", "bytes"}))
 _MEMORY = re.compile(
     rf"(?<![^\W_])[\d½¼¾][\d,.½²³]*[  -]?(?:{_UNITS})(?![^\W_])|&\#(?:4[89]|5[0-7]);",
+    re.IGNORECASE,
+)
+_IN_WORDS = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty"
+    r"|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion)"
+    rf"(?:[-  ]\w+)?[  ](?:{_LARGE})\b",
     re.IGNORECASE,
 )
 # Numbers that are part of a name, a date or a list marker rather than a quantity.
@@ -36,9 +43,12 @@ def bare(text: str) -> list[int]:
 
     >>> bare("It takes 7 GiB. A 7B model on the RTX 4090.")
     [9]
+    >>> bare("The cache takes seventeen GiB, and two tokens share it.")
+    [16]
     """
     words = _NAMED.sub(_blanks, prose(text))
     found = {m.start() for m in _BARE.finditer(words) if m["suffix"] not in _SUFFIXES_OF_NAMES}
+    found |= {match.start() for match in _IN_WORDS.finditer(words)}
     for fence in fences(text):
         if fence.runs:
             text = text[: fence.start] + _blanks(text[fence.start : fence.end]) + text[fence.end :]

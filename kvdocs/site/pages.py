@@ -26,6 +26,7 @@ _NOT_PROSE = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 
 

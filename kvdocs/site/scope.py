@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -52,4 +51,4 @@ def forget() -> None:
 
 def _records() -> dict[str, Any]:
     files = sorted(Path(known.FOLDER).glob("*.json"))
-    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}
+    return {path.stem: known.record(str(path)) for path in files}

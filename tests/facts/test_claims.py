@@ -156,6 +156,7 @@ def test_a_gpu_without_a_field_is_refused(tmp_path: Path, field: str) -> None:
 @pytest.mark.parametrize(
     ("field", "text", "complaint"),
     [
+        ("memory_mib", "-1", "field 'memory_mib' is -1, not above 0"),
         ("memory_mib", "true", "field 'memory_mib' is True, not int"),
         ("memory_mib", "15360.0", "field 'memory_mib' is 15360.0, not int"),
         ("compute_capability", "7.5", "field 'compute_capability' is 7.5, not str"),

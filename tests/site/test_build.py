@@ -127,6 +127,37 @@ FAULTS = {
         '\n# Models\n\n<p>[56 KiB](kv: "qwen2_5_7b.slope()")</p>\n',
         '"56 KiB" is a link that Markdown does not read',
     ),
+    "a number in words": (
+        PAGE,
+        "\n# Models\n",
+        "\n# Models\n\nIt takes seventeen GiB.\n",
+        'the number "seventeen GiB',
+    ),
+    "a block in a comment": (
+        "docs/coverage.md",
+        '```python exec="1" html="1" id="coverage"\n--8<-- "coverage_table.py"\n```',
+        '<!--\n```python exec="1" html="1" id="coverage"\n--8<-- "coverage_table.py"\n```\n-->',
+        "executed block is in a comment",
+    ),
+    "a page without a place": ("mkdocs.yml", "      - Coverage: coverage.md\n", "", "coverage.md"),
+    "a snippet that prints nothing": (
+        "snippets/coverage_table.py",
+        "print(",
+        "str(",
+        "coverage.md: the block 'coverage' printed nothing",
+    ),
+    "a report that is no TOML": (
+        "kvdocs/facts/reports.toml",
+        "[",
+        "",
+        "reports.toml: not TOML",
+    ),
+    "a record that is no JSON": (
+        "kvdocs/evidence/records/sweep.json",
+        "{",
+        "",
+        "records/sweep.json: ",
+    ),
     "a dead anchor": ("docs/corrections.md", "#the-problem)", "#the-problemm)", "#the-problemm"),
     "claims that are no TOML": (
         "kvdocs/facts/claims.toml",

@@ -25,7 +25,7 @@ def test_every_measured_model_has_a_row_of_exact_bytes():
 
 def test_a_measurement_that_is_not_equal_is_not_hidden():
     record = copy.deepcopy(caches())
-    record["models"][0]["lengths"][0] |= {"formula": 1, "equal": False}
+    record["models"][0]["lengths"][0] |= {"formula": 1}
     first = record["models"][0]
     off = first["lengths"][0]["held"] - 1
     assert rows(evidence.caches(record))[first["id"]][-1].startswith(f"{off:,}, and not every")
