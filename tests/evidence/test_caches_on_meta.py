@@ -9,15 +9,20 @@ from kvdocs.evidence import known, records
 from kvdocs.evidence.measure import Measurement, measure
 from kvdocs.formula.architectures import table_with
 from tests.evidence.exact import assert_exact
-from tests.installed import missing_architecture, no_meta
+from tests.installed import missing_architecture, no_meta, other_cache
 
 MODELS = {model.id: model for model in records.models_with_a_rule()}
 
 
 def measured(model, tokens: int) -> Measurement:
-    reason = missing_architecture(model.config["model_type"]) or no_meta(model.config)
-    if reason:
-        pytest.skip(reason)
+    model_type = model.config["model_type"]
+    for reason in (
+        missing_architecture(model_type),
+        no_meta(model.config),
+        other_cache(model_type),
+    ):
+        if reason:
+            pytest.skip(reason)
     return measure(model.config, model.id, tokens, "meta")
 
 
