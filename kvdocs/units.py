@@ -1,4 +1,4 @@
-"""Byte counts to text, with the unit and the precision always explicit.
+"""Byte counts to text, with the unit and the precision always explicit; division rounded up.
 
 In: an exact integer number of bytes. Out: text in a named unit, rounded half up, never through a
 float. ``kvdocs.literal`` is the way back.
@@ -74,6 +74,25 @@ def span(low: int, high: int) -> str:
     ('18', '18 to 1,032')
     """
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def gib(one: int, other: int) -> str:
+    """One number of bytes in GiB, or the two ends of a range, the smaller one first.
+
+    >>> gib(2**30, 2**30), gib(3 * 2**29, 2**30)
+    ('1.00 GiB', '1.00 to 1.50 GiB')
+    """
+    low, high = (ratio(count, BINARY["GiB"], 2) for count in sorted((one, other)))
+    return f"{low} GiB" if low == high else f"{low} to {high} GiB"
+
+
+def ceil_div(a: int, b: int) -> int:
+    """The quotient rounded up.
+
+    >>> ceil_div(33, 16)
+    3
+    """
+    return -(-a // b)
 
 
 def _fitting(count: int, family: dict[str, int], digits: int) -> str:

@@ -23,7 +23,7 @@ from kvdocs.serving.space import Space
 from kvdocs.serving.vllm.pool import Options
 from kvdocs.serving.vllm.states import rank_state
 from kvdocs.serving.workload import Histogram, Log, bins, mean, percentile, read
-from kvdocs.units import ratio
+from kvdocs.units import ceil_div, ratio
 
 PERCENTILES = (50, 95, 99)
 LENGTHS = ("prompt", "output", "total")
@@ -108,7 +108,7 @@ def _bars(histogram: list[dict[str, int]]) -> list[str]:
     width = max(len(f"{one['to']:,}") for one in histogram)
     rows = ["  tokens of a request (prompt and answer), and how many requests have them"]
     for one in histogram:
-        eighths = -(-one["requests"] * BAR * 8 // most)
+        eighths = ceil_div(one["requests"] * BAR * 8, most)
         bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
         rows.append(
             f"  {one['from']:>{width},} to {one['to']:>{width},} {bar:<{BAR}} {one['requests']:,}"

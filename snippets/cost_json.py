@@ -3,9 +3,10 @@
 import json
 
 from kvdocs.cost import answer
-from kvdocs.site.scope import model
+from kvdocs.facts.snapshot import load
 
-found = model("google/gemma-3-4b-it")
+found = load("google/gemma-3-4b-it")
+assert found is not None
 print("```json")
 print(json.dumps(answer(found, tokens=2048, dtype="bfloat16"), indent=2))
 print("```")

@@ -48,3 +48,5 @@ for known in map(model, MODELS):
 
 header = ["Model", "Needs", "transformers", "its memory", "vLLM, at most", "llama.cpp"]
 print(markdown(header, rows, right="lrrrrr"))
+if any("–" in row for row in rows):
+    print("\nA dash: what the engine does with such layers is not known here.")

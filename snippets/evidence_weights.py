@@ -3,4 +3,6 @@
 from kvdocs.evidence.known import caches
 from kvdocs.site import evidence
 
+print(evidence.weights_summary(caches()))
+print()
 print(evidence.weights(caches()))

@@ -27,4 +27,4 @@ for card in sorted(load_gpus().values(), key=lambda one: -one.memory_mib):
             fp8,
         ]
     )
-print(markdown(["card", "the driver reports", "that is", "conversations", "FP8"], rows, "lrrrl"))
+print(markdown(["card", "driver reports", "that is", "seats", "FP8"], rows, "lrrrl"))

@@ -12,6 +12,6 @@ card = load_gpus()["rtx_4090"]
 assert found.weights is not None
 memory, weights = card.memory_mib * 2**20, found.weights.bytes
 answer = fit(VllmQuestion(found, memory, card, tokens=4096, users=30, weights=weights))
-print("```text")
+print("``` {.text .kv-wrap}")
 print(table(answer, remedies(answer)).partition("\n\n")[2].partition("\n\n")[2])
 print("```")

@@ -5,16 +5,12 @@ from kvdocs.serving.capacity import fit, total
 from kvdocs.serving.vllm.question import VllmQuestion
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
-from kvdocs.units import ratio
-
-GIB = 2**30
+from kvdocs.units import gib
 
 
-def gib(one: int, other: int) -> str:
-    """One amount in GiB, or the two ends of a range."""
-    low, high = (ratio(count, GIB, 2) for count in sorted((one, other)))
-    text = f"{low} GiB" if low == high else f"{low} to {high} GiB"
-    return text.replace(" ", "&nbsp;")
+def amount(one: int, other: int) -> str:
+    """In GiB, and never broken before the unit."""
+    return gib(one, other).replace(" GiB", "\u00a0GiB")
 
 
 def linked(source: str) -> str:
@@ -40,8 +36,8 @@ answer = fit(
 )
 best = sum(term.sign * term.best for term in answer.terms)
 rows = [
-    ["−" if term.sign < 0 else "", gib(term.bytes, term.best), term.name, linked(term.source)]
+    ["−" if term.sign < 0 else "", amount(term.bytes, term.best), term.name, linked(term.source)]
     for term in answer.terms
 ]
-rows.append(["=", f"**{gib(total(answer.terms), best)}**", "**left for the cache**", ""])
+rows.append(["=", f"**{amount(total(answer.terms), best)}**", "**left for the cache**", ""])
 print(markdown(["sign", "amount", "what", "known from"], rows, "lrll"))

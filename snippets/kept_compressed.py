@@ -10,8 +10,13 @@ entries = Compressed(rate=4, entry=64, waiting=128)
 
 def bands(tokens: int) -> list[Band]:
     held, rate = window.tokens_kept(tokens), entries.rate
-    cells = tuple(Cell(rate * i + 1, rate * i + rate, True) for i in range(tokens // rate))
-    return [tokens_band("K, also V", "key", tokens, held), Band("entries", "latent", cells)]
+    merged = tokens // rate * rate
+    cells = tuple(Cell(first, first + rate - 1, True) for first in range(1, merged + 1, rate))
+    return [
+        tokens_band("K, also V", "key", tokens, held),
+        Band("entries", "latent", cells),
+        tokens_band("waiting", "index", tokens, tokens - merged),
+    ]
 
 
-print(kept("A window and compressed entries", bands, "kept-compressed"))
+print(kept("A window and compressed entries", bands, "kept-compressed", lengths=(3, 8, 14)))

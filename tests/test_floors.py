@@ -1,6 +1,7 @@
 """The house: imports run one way, the formula needs nothing, and the command line starts light."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -46,7 +47,19 @@ def test_no_module_imports_a_higher_floor(path):
                 assert FLOORS.index(TOP.get(top, top)) <= _floor(path), f"{path} imports {name}"
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "formula").glob("*.py")), ids=lambda p: p.name)
+def test_the_readme_names_every_module_in_the_order_of_the_floors():
+    text = (PACKAGE.parent / "README.md").read_text(encoding="utf-8")
+    rows = [re.findall(r"`kvdocs/(\w+)", line) for line in text.splitlines() if line[:3] == "| `"]
+    named = [name for row in rows for name in row]
+    there = {
+        path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in PACKAGE.rglob("*.py")
+    }
+    assert {*named} == there - {"__init__", "__main__"}
+    floors = [FLOORS.index(TOP.get(name, name)) for name in named]
+    assert floors == sorted(floors)
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "formula").rglob("*.py")), ids=lambda p: p.name)
 def test_the_formula_needs_the_standard_library_only(path):
     allowed = sys.stdlib_module_names | {"kvdocs"}
     assert {name.split(".")[0] for name in _imports(path)} <= allowed

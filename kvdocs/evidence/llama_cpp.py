@@ -3,8 +3,8 @@
 In: the models of ``llama_models.py`` and settings. Out: the record ``records/llama_cpp.json``,
 against which tests hold ``serving/llama_cpp/context.py``. Running needs the package xllamacpp.
 
-    python -m kvdocs.evidence.llama_cpp check     what running it again would change
-    python -m kvdocs.evidence.llama_cpp update    run it again and write the record
+    .venv-engines/bin/python -m kvdocs.evidence.llama_cpp check     what has changed since
+    .venv-engines/bin/python -m kvdocs.evidence.llama_cpp update    write the record anew
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from kvdocs.evidence import llama_models as models
-from kvdocs.evidence.llama_library import TYPE_NUMBERS, build, log_of_context, model
+from kvdocs.evidence.llama_library import TYPE_NUMBERS, build, log_of_context, missing, model
 from kvdocs.evidence.llama_models import GgufModel
 from kvdocs.serving.llama_cpp.context import Context
 
@@ -164,12 +164,16 @@ def _text(content: dict[str, Any]) -> str:
 
 def main() -> int:
     """``check`` or ``update``; exit status 1 where the record would change, 2 for bad input."""
+    if sys.argv[1:] not in (["check"], ["update"]):
+        print("usage: python -m kvdocs.evidence.llama_cpp check|update", file=sys.stderr)
+        return 2
+    if reason := missing():
+        where = "makes .venv-engines, which has it; run this with .venv-engines/bin/python"
+        print(f"{reason} {where}", file=sys.stderr)
+        return 2
     if sys.argv[1:] == ["update"]:
         update()
         return 0
-    if sys.argv[1:] != ["check"]:
-        print("usage: python -m kvdocs.evidence.llama_cpp check|update", file=sys.stderr)
-        return 2
     changed = check()
     print("\n".join(changed) if changed else f"{RECORD.name}: nothing changed")
     return 1 if changed else 0

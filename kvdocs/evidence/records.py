@@ -12,6 +12,7 @@ import datetime
 import difflib
 import json
 import platform
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -122,11 +123,16 @@ def _text(content: dict[str, Any]) -> str:
 
 
 def main(action: str) -> int:
-    """``python -m kvdocs.evidence.records check|update``: 0 as recorded or updated, 1 not."""
-    if action == "update":
-        update()
-        return 0
-    lines = check()
+    """``python -m kvdocs.evidence.records check|update``: 0 as recorded or updated, 1 not, 2 where
+    nothing can be measured."""
+    try:
+        if action == "update":
+            update()
+            return 0
+        lines = check()
+    except MeasureError as error:
+        print(error, file=sys.stderr)
+        return 2
     print("\n".join(lines) if lines else "the record is what is measured now")
     return 1 if lines else 0
 

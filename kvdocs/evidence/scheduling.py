@@ -3,7 +3,7 @@
 In: ``CASES``, each a seeded list of requests with the limits of a server, and two experiments.
 Out: their record, for machines without vLLM. Nothing but ``update`` writes it, and it runs vLLM.
 
-    python -m kvdocs.evidence.scheduling update     in an environment with vLLM 0.33.0
+    .venv-engines/bin/python -m kvdocs.evidence.scheduling update
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kvdocs.evidence.again import problem
 from kvdocs.evidence.vllm_scheduler import MODEL, engine_steps, logged_concurrency
 from kvdocs.serving.request_log import Request
 from kvdocs.serving.simulation import Server, Step, simulate
@@ -193,7 +194,14 @@ def _rows(found: dict[str, list[Any]]) -> str:
     )
 
 
-if __name__ == "__main__":
-    if sys.argv[1:] != ["update"]:
-        sys.exit(__doc__)
+def main() -> int:
+    """``update``; exit status 2 for bad input, and where vLLM is missing."""
+    if stopped := problem("kvdocs.evidence.scheduling"):
+        print(stopped, file=sys.stderr)
+        return 2
     update()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -7,7 +7,7 @@ that the flags come as ``Options``. Only the engine's configuration object is a 
 real one wants a GPU.
 
 Needs the environment of ``make test-engines``; everybody else reads ``records/vllm.json``, which
-``python -m kvdocs.evidence.vllm`` writes. One planner run takes milliseconds, the import 20 s.
+``kvdocs.evidence.vllm_record`` writes. One planner run takes milliseconds, the import 20 s.
 """
 
 from __future__ import annotations

@@ -1,19 +1,21 @@
 """The record of vLLM 0.33.0's planner for every snapshot model: written with vLLM, read without.
 
 In: the record, ``records/vllm.json``. Out: ``Case``s, each one planner run with what it answered.
-``python -m kvdocs.evidence.vllm_record`` runs the planner again and writes the record; it needs
-the environment of ``make test-engines``.
+``.venv-engines/bin/python -m kvdocs.evidence.vllm_record update`` runs the planner again and writes
+the record; ``make test-engines`` makes that environment and compares.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 
+from kvdocs.evidence.again import problem
 from kvdocs.serving.vllm.pool import Options
 from kvdocs.serving.vllm.states import rank_state
 
@@ -249,6 +251,15 @@ def _text(content: dict[str, Any]) -> str:
     return json.dumps(head, indent=1).removesuffix("\n}") + ",\n" + ",\n".join(lists) + "\n}\n"
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """``update``; exit status 2 for bad input, and where vLLM is missing."""
+    if stopped := problem("kvdocs.evidence.vllm_record"):
+        print(stopped, file=sys.stderr)
+        return 2
     FILE.write_text(_text(made()), encoding="utf-8")
     print(f"{FILE}: {sum(1 for _ in cases()):,} planner runs")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

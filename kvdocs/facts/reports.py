@@ -15,7 +15,6 @@ from kvdocs.formula.layers import FullAttention, Latent, Layer
 from kvdocs.formula.layout import CacheLayout
 
 EVIDENCE = ("independent", "same thread", "fitted", "identity", "claim")
-PROVES = EVIDENCE[:2]
 _KINDS: dict[str, type[Layer]] = {"full": FullAttention, "latent": Latent}
 
 
@@ -49,11 +48,6 @@ class Report:
     config: str = ""
     refused: str = ""
     expect: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def proves(self) -> bool:
-        """Whether its agreement is evidence at all."""
-        return self.evidence in PROVES
 
     @property
     def layout(self) -> CacheLayout | None:

@@ -10,9 +10,7 @@ from kvdocs.formula.layers import plural
 from kvdocs.serving.capacity import Answer, total, total_at_best
 from kvdocs.serving.question import LONGEST, Term
 from kvdocs.serving.remedies import Remedy
-from kvdocs.units import exact, ratio, span
-
-GIB = 2**30
+from kvdocs.units import exact, gib, span
 
 
 def table(answer: Answer, found: list[Remedy]) -> str:
@@ -56,19 +54,13 @@ def notes(answer: Answer) -> list[str]:
 
 def _term(term: Term) -> str:
     sign = "-" if term.sign < 0 else " "
-    return f"{sign} {_amount(term.best, term.bytes):>22}  {term.name} ({term.source})"
+    return f"{sign} {gib(term.best, term.bytes):>22}  {term.name} ({term.source})"
 
 
 def _left(answer: Answer) -> str:
     sure, best = total(answer.terms), total_at_best(answer.terms)
     each = " on each rank" if answer.question.ranks > 1 else ""
-    return f"= {_amount(sure, best):>22}  left for the cache{each} ({exact(sure)} for sure)"
-
-
-def _amount(one: int, other: int) -> str:
-    """One amount, or the two ends of a range."""
-    low, high = (ratio(count, GIB, 2) for count in sorted((one, other)))
-    return f"{low} GiB" if low == high else f"{low} to {high} GiB"
+    return f"= {gib(sure, best):>22}  left for the cache{each} ({exact(sure)} for sure)"
 
 
 def _verdict(answer: Answer, found: list[Remedy]) -> str:

@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from kvdocs.formula.layers import FullAttention, Layer
+from kvdocs.units import ceil_div
 
 DTYPE_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "fp8_e4m3": 1, "fp8_e5m2": 1}
 DTYPE_SHORT = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp8": "fp8_e4m3"}
@@ -107,7 +108,7 @@ class CacheLayout:
         parts = [part for layer in self.layers for part in layer.parts]
         step = lcm(*(part.period for part in parts))
         first = max((part.even_from for part in parts), default=0)
-        start = -(-first // step) * step + step
+        start = ceil_div(first, step) * step + step
         return start, start + step
 
     def constant_bytes(self, dtype: str = DEFAULT_DTYPE, encoder_tokens: int | None = None) -> int:

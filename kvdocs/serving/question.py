@@ -16,6 +16,7 @@ from kvdocs.facts.claims import Claim, Gpu, load_claims
 from kvdocs.facts.models import Model
 from kvdocs.literal import Literal
 from kvdocs.serving.weights import BITS
+from kvdocs.units import ceil_div
 
 LONGEST = 2**30  # tokens; beyond any real context
 MIB = 2**20
@@ -127,7 +128,7 @@ class Question:
         """The weights on one of ``ranks`` ranks."""
         if self.weights is None:
             raise ValueError(f"the size of {self.model.id}'s weights is not known: state --weights")
-        each = -(-self.weights // ranks)
+        each = ceil_div(self.weights, ranks)
         split = f", divided by {ranks} ranks" if ranks > 1 else ""
         return Term("weights", -1, each, each, self.weights_source + split)
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from kvdocs.serving.subject import BITS, SCALED, Subject, expanded, latents
+from kvdocs.units import ceil_div
 
 Factors = Callable[[Subject], Iterable[Fraction | int]]
 ENGINE = "engine"
@@ -43,7 +44,7 @@ def _ranks(s: Subject) -> Iterable[Fraction]:
 
 def _stage(s: Subject) -> Iterable[Fraction]:
     layers = len(s.layout.layers)
-    return {Fraction(count, layers) for count in (layers // s.pp, -(-layers // s.pp))} - {1}
+    return {Fraction(count, layers) for count in (layers // s.pp, ceil_div(layers, s.pp))} - {1}
 
 
 def _copies(s: Subject) -> Iterable[Fraction]:
@@ -186,8 +187,10 @@ REASONS = (
     Reason(
         "heads_ignored",
         "Attention heads were counted, not KV heads",
-        "Groups of attention heads share one K and V. num_attention_heads or hidden_size in the "
-        "place of num_key_value_heads is too high by the size of a group.",
+        "Groups of attention heads share one K and V. With num_attention_heads in the place of "
+        "num_key_value_heads the result is too high by the size of a group. hidden_size in the "
+        "place of num_key_value_heads × head_dim counts all attention heads too, where head_dim is "
+        "hidden_size ÷ num_attention_heads.",
         "Use num_key_value_heads × head_dim",
         _heads_ignored,
         (CLAIM,),

@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kvdocs.serving.request_log import Request
+from kvdocs.units import ceil_div
 
 BLOCK_TOKENS = 16  # vLLM 0.33.0: vllm/config/cache.py:185
 MAX_NUM_BATCHED_TOKENS = 2048  # vLLM 0.33.0: vllm/engine/arg_utils.py:3001, cards below 70 GiB
@@ -45,7 +46,7 @@ class Server:
 
     def blocks_for(self, tokens: int) -> int:
         """Blocks that ``tokens`` tokens of one sequence take."""
-        return -(-tokens // self.block_tokens)
+        return ceil_div(tokens, self.block_tokens)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from kvdocs.formula import CacheLayout
-from kvdocs.serving.vllm.layers import ceil_div
 from kvdocs.serving.vllm.pool import Options, Pool
+from kvdocs.units import ceil_div
 
 MOST_BLOCKS = 2_000_000  # 1.7 TiB for Qwen2.5-7B; more would take minutes to reckon with
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from kvdocs.facts.models import Model
+from kvdocs.units import ceil_div
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def weights_in(model: Model, dtype: str, formats: Mapping[str, Fraction] = BITS)
             "it: state --weights"
         )
     bits = formats[name]
-    size = -(-model.weights.bytes * bits.numerator // (16 * bits.denominator))
+    size = ceil_div(model.weights.bytes * bits.numerator, 16 * bits.denominator)
     scales = "scales included" if bits.denominator > 1 else "scales left out"
     return size, f"{float(bits):g} bits for each of the 16 published, {scales}"
 

@@ -29,6 +29,7 @@ from fractions import Fraction
 
 from kvdocs.serving.request_log import BadLine, Count, Request, read_line
 from kvdocs.serving.space import Space
+from kvdocs.units import ceil_div
 
 EXAMPLES = 5  # bad lines that are quoted by number
 MOST_BAD = Fraction(1, 10)  # of all lines; a log with more is refused
@@ -75,7 +76,7 @@ class Workload:
         """Blocks held -> steps at which a request held them."""
         found: Histogram = Counter()
         for prompt, requests in self.prompts.items():
-            found[space.most(prompt)] += requests * -(-prompt // space.batch)
+            found[space.most(prompt)] += requests * ceil_div(prompt, space.batch)
         writing = 0
         for tokens in range(min(self.prompts) + 1, max(self.totals)):
             writing += self.prompts[tokens - 1] - self.totals[tokens]

@@ -88,6 +88,20 @@ def weights(record: Record) -> str:
     return markdown(head, rows, "lrrrl")
 
 
+def weights_summary(record: Record) -> str:
+    """How many sizes of weights are equal, and what is known of the others, as one sentence."""
+    found = [entry for entry in record["models"] if entry["weights"] is not None]
+    other = [entry["id"] for entry in found if entry["weights"] != entry["parameters"]]
+    known = [name for name in other if name in MORE]
+    fewer = [name for name in other if name in FEWER_BITS]
+    return (
+        f"Of {len(found)} models {len(found) - len(other)} are equal. Of the others, in "
+        f"{len(known)} the reason accounts for every byte, {len(fewer)} are stored in fewer bits, "
+        f"and in {len(other) - len(known) - len(fewer)} the difference is not itemised, or not "
+        "explained."
+    )
+
+
 def gpu(record: Record | None) -> str:
     """The run on a GPU, or that there is none."""
     if record is None:

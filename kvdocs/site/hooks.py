@@ -1,7 +1,8 @@
 """The MkDocs adapter: it only calls the modules beside it at the right moments of a build.
 
 Before anything is written, every page is checked; one problem stops the build and all are listed.
-Then stated numbers are rendered, downloads added, and ``build.json`` says what was built from what.
+Then stated numbers are rendered, tables labelled and downloads added, and ``build.json`` says what
+was built from what.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from mkdocs.structure.pages import Page
 from kvdocs.facts.catalogue import SnapshotDiffers
 from kvdocs.facts.reports import load_reports
 from kvdocs.formula.layers import plural
-from kvdocs.site import fences, notebooks, numbers, popover, tables
+from kvdocs.site import fences, notebooks, numbers, popover, stacked, tables
 from kvdocs.site.expressions import Scope
 from kvdocs.site.pages import pages
 from kvdocs.site.scope import forget, scope, scope_of, site_catalogue
@@ -119,7 +120,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
             place = f"{path}:{stated.line}"
             raise PluginError(f'{place}: "{stated.text}" is a link that Markdown does not read')
         rendered[stated.kind, stated.text, stated.expression] -= 1
-    return html
+    return stacked.labelled(html)
 
 
 def _problems(path: Path, names: Scope) -> list[numbers.Problem]:

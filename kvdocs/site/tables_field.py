@@ -115,7 +115,7 @@ def _cells(found: Replay) -> list[str]:
     printed = [reading.shown for reading in found.log.readings]
     return [
         f'<th scope="row"><a href="{escape(report.source)}">{escape(report.title)}</a><br>'
-        f"<small>{escape(report.engine)}<br>{escape(report.model)}</small></th>",
+        f"<small>{escape(report.engine)}<br>{escape(report.model)}{_stand_in(report)}</small></th>",
         cell(_said(found), outcome(found)),
         _number(check.ratio if check else None, 4),
         _number(_rate(found), 0),
@@ -123,6 +123,11 @@ def _cells(found: Replay) -> list[str]:
         cell("<br>".join(f"<code>{escape(text)}</code>" for text in printed) or "–"),
         cell(escape(report.lesson)),
     ]
+
+
+def _stand_in(report: Report) -> str:
+    """The model it is held against, where that is another one of the same shape."""
+    return f"<br>as {escape(report.snapshot)}" if report.same_shape else ""
 
 
 def _rate(found: Replay) -> Fraction | None:

@@ -42,6 +42,20 @@ def test_every_difference_of_weights_has_its_reason():
     assert found["meta-llama/Llama-2-7b-hf"][2] == "+8,192"
 
 
+def test_what_is_said_of_the_weights_is_what_the_table_shows():
+    record = caches()
+    reasons = [row[-1] for row in rows(evidence.weights(record)).values()]
+    unknown = [why for why in reasons if "not " in why or "figure is" in why]
+    bits = [why for why in reasons if why.startswith(("8-bit", "4-bit"))]
+    equal = reasons.count("equal")
+    rest = len(reasons) - equal - len(bits) - len(unknown)
+    assert evidence.weights_summary(record) == (
+        f"Of {len(reasons)} models {equal} are equal. Of the others, in {rest} the reason accounts "
+        f"for every byte, {len(bits)} are stored in fewer bits, and in {len(unknown)} the "
+        "difference is not itemised, or not explained."
+    )
+
+
 def test_without_a_run_on_a_gpu_the_page_says_so_and_how_to_make_one():
     said = evidence.gpu(None)
     assert said.startswith("**No run on a GPU is on record.**")

@@ -22,6 +22,18 @@ WIDE_TABLES = """() => [...document.querySelectorAll("article table")].filter((t
     return scroller.scrollWidth > scroller.clientWidth && !reachable;
 }).map((table) => table.innerText.slice(0, 80))"""
 
+# A shadow at the edge says that something is hidden there. Where less is hidden than the shadow is
+# wide, only so much of it shows.
+UNMARKED = """() => [...document.querySelectorAll("article *")].filter((node) => {
+    const style = getComputedStyle(node);
+    const hidden = node.scrollWidth - node.clientWidth;
+    if (!/auto|scroll/.test(style.overflowX) || !hidden || !node.checkVisibility()) return false;
+    const shadow = parseFloat(style.backgroundSize);
+    const drawn = /^linear-gradient/.test(style.backgroundImage)
+        && style.backgroundAttachment === "local, local, scroll, scroll";
+    return !(drawn && shadow >= 4 && hidden >= 4);
+}).map((node) => [node.scrollWidth - node.clientWidth, node.innerText.slice(0, 80)])"""
+
 SHOWN_IN_ARTICLE = "article :is(h1, h2, h3, p, li, table, pre, summary, .kv-number)"
 NOT_SHOWN_YET = "details, [hidden], .kv-pop"
 
@@ -36,7 +48,10 @@ def explain(violations) -> str:
 
 
 def test_axe_finds_nothing(view):
+    """Axe judges no contrast over a gradient, so the shadows of what scrolls are off meanwhile."""
+    style = view.add_style_tag(content="* { background-image: none !important; }")
     violations = Axe().run(view).response["violations"]
+    style.evaluate("(node) => node.remove()")
     assert not violations, explain(violations)
 
 
@@ -50,6 +65,33 @@ def test_page_does_not_scroll_sideways(view):
 
 def test_tables_fit_or_scroll_in_a_region_of_their_own(view):
     assert not view.evaluate(WIDE_TABLES)
+
+
+def test_what_scrolls_sideways_shows_it(view):
+    assert not view.evaluate(UNMARKED)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("what", ["table", "pre > code"])
+def test_the_shadow_is_seen(fresh, page_with, what, scheme):
+    """A few pixels too wide, it has another edge than without the shadow."""
+    name = page_with('id="the-same-card-in-other-engines"', "the sums of three engines")
+    page = fresh(name, 390, color_scheme=scheme)
+    scroller = page.locator(".md-typeset__scrollwrap" if what == "table" else what).first
+    hidden = scroller.evaluate("""(node) => {
+        const wide = document.createElement("div");
+        const start = parseFloat(getComputedStyle(node).paddingLeft);
+        wide.style.cssText = `width: ${node.clientWidth - start + 9}px; height: 2em`;
+        node.replaceChildren(wide);
+        return node.scrollWidth - node.clientWidth;
+    }""")
+    assert 0 < hidden < 25
+    scroller.scroll_into_view_if_needed()
+    box = scroller.bounding_box()
+    edge = {**box, "x": box["x"] + box["width"] - 6, "width": 6}
+    marked = page.screenshot(clip=edge)
+    scroller.evaluate("(node) => { node.style.backgroundImage = 'none'; }")
+    assert page.screenshot(clip=edge) != marked
 
 
 def test_nothing_is_fetched_from_elsewhere(view, base):

@@ -27,6 +27,7 @@ from kvdocs.formula.rules.types import (
     where,
 )
 from kvdocs.formula.several import Several
+from kvdocs.units import ceil_div
 
 
 def gated_delta(cfg: EffectiveConfig) -> State:
@@ -144,7 +145,7 @@ def xlstm(cfg: EffectiveConfig) -> State:
             raise cfg.error(other, f"is {cfg.get(other)}, and {name} is {cfg.get(name)}")
     heads = cfg.required("num_heads")
     keys, values = (
-        -(-cfg.times(factor, "hidden_size") // 64) * 64 // heads
+        ceil_div(cfg.times(factor, "hidden_size"), 64) * 64 // heads
         for factor in ("qk_dim_factor", "v_dim_factor")
     )
     return State(0, heads * (keys * values + keys + 1), float32=False)

@@ -19,6 +19,7 @@ from kvdocs.formula.constant import CrossAttention, Shared, State
 from kvdocs.formula.layers import FullAttention, Latent, Layer
 from kvdocs.formula.layout import CacheLayout
 from kvdocs.formula.several import IndexKeys
+from kvdocs.units import ceil_div
 
 VERSION = "llama.cpp 0c1e570 (llama-cpp-python 0.3.36)"
 MOST_SEQUENCES = 256  # src/llama-cparams.h:8
@@ -243,4 +244,4 @@ def _bytes(elements: int, name: str, cells: int) -> int:
 
 
 def _rounded_up(cells: int) -> int:
-    return -(-cells // CELLS_ROUNDED_TO) * CELLS_ROUNDED_TO
+    return ceil_div(cells, CELLS_ROUNDED_TO) * CELLS_ROUNDED_TO

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.compressed import Compressed
 from kvdocs.formula.layers import Layer, SlidingWindow
-from kvdocs.serving.vllm.layers import Options, Page, ceil_div
+from kvdocs.serving.vllm.layers import Options, Page
+from kvdocs.units import ceil_div
 
 ROW = 584  # bytes: 448 numbers in FP8, 64 rotary in 16 bits, 8 scales (…attention.py:886)
 HEAD_DIM = 512  # the only one the kernels take (models/deepseek_v4/sparse_mla.py:84)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
-from kvdocs.serving.vllm.layers import Options, Page, ceil_div
+from kvdocs.serving.vllm.layers import Options, Page
+from kvdocs.units import ceil_div
 
 Numbered = tuple[int, Page]  # a page, and the number of the layer it is of
 

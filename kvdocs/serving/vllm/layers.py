@@ -14,6 +14,7 @@ from kvdocs.formula.constant import CrossAttention, Shared, State
 from kvdocs.formula.layers import Chunk, FullAttention, Latent, Layer, SlidingWindow
 from kvdocs.formula.several import IndexKeys, LatentWindow
 from kvdocs.serving.vllm.dtypes import head_bytes, kv_dtype, latent_bytes
+from kvdocs.units import ceil_div
 
 
 @dataclass(frozen=True)
@@ -276,12 +277,3 @@ def stages(layers: int, count: int) -> tuple[range, ...]:
         sizes[-i] += 1
     ends = [sum(sizes[: i + 1]) for i in range(count)]
     return tuple(range(end - size, end) for end, size in zip(ends, sizes, strict=True))
-
-
-def ceil_div(a: int, b: int) -> int:
-    """``a / b`` rounded up.
-
-    >>> ceil_div(33, 16)
-    3
-    """
-    return -(-a // b)

@@ -17,7 +17,7 @@ STYLES = ("key", "value", "latent", "index", "state")
 COLUMNS = 16
 """Most tokens a band has room for."""
 LENGTHS = (4, 8, 16)
-"""The lengths at which a layer is drawn."""
+"""The lengths at which a layer is drawn, unless others show more of it."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ def keys_and_values(layer: Layer, tokens: int) -> list[Band]:
     return [tokens_band("K", "key", tokens, held), tokens_band("V", "value", tokens, held)]
 
 
-def kept(title: str, bands: Bands, name: str) -> str:
-    """Return the figure of what ``bands`` gives at each of ``LENGTHS``.
+def kept(title: str, bands: Bands, name: str, lengths: Sequence[int] = LENGTHS) -> str:
+    """Return the figure of what ``bands`` gives at each of ``lengths``.
 
     ``name`` is the stem of the figure's ids; raises ValueError where it is no usable id.
     """
-    told = ". ".join(_told(tokens, bands(tokens)) for tokens in LENGTHS) + "."
-    wide = _drawing(bands, _Size(WIDE, 128, 18, LARGE))
-    narrow = _drawing(bands, _Size(NARROW, 84, 14, TEXT))
+    told = ". ".join(_told(tokens, bands(tokens)) for tokens in lengths) + "."
+    wide = _drawing(bands, lengths, _Size(WIDE, 128, 18, LARGE))
+    narrow = _drawing(bands, lengths, _Size(NARROW, 84, 14, TEXT))
     return figure(name, title, told, wide, narrow)
 
 
@@ -93,9 +93,9 @@ def _told(tokens: int, bands: Sequence[Band]) -> str:
     return f"After {tokens} tokens: " + ", ".join(each)
 
 
-def _drawing(bands: Bands, size: _Size) -> Drawing:
+def _drawing(bands: Bands, lengths: Sequence[int], size: _Size) -> Drawing:
     parts, y = [], size.text
-    for tokens in LENGTHS:
+    for tokens in lengths:
         parts.append(text(0, y, f"after {tokens} tokens", "kv-fig-bold", size=size.text))
         y += size.text * 0.65
         for band in bands(tokens):

@@ -24,6 +24,7 @@ from kvdocs.site.charts.svg import (
     text,
     width_of,
 )
+from kvdocs.units import ceil_div
 
 TOP, HEIGHT = 14.0, 230.0
 
@@ -121,7 +122,7 @@ def _axes(p: _Plot, levels: list[int], most: int) -> str:
         place = (p.left - 8, y + p.size * 0.36, f"{level:,}")
         parts.append(text(*place, grey, size=p.size, anchor="end"))
     doublings = [edge for edge in p.edges if edge & (edge - 1) == 0]
-    every = -(-len(doublings) // most)
+    every = ceil_div(len(doublings), most)
     for edge in doublings[::every]:
         x, half = p.x(edge), width_of(f"{edge:,}", p.size) / 2
         parts.append(line(x, p.base, x, p.base + 4, "kv-fig-axis"))

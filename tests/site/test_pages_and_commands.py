@@ -1,0 +1,73 @@
+"""What the pages say about the commands is what the commands do."""
+
+import json
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from kvdocs import formula
+from kvdocs.cli import main
+from kvdocs.formula.layers import Layer
+
+DOCS, SNIPPETS = Path("docs"), Path("snippets")
+
+
+def printed(capsys, *arguments):
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("snippet", "arguments"),
+    [
+        ("cost_table", ["cost", "Qwen/Qwen2.5-7B-Instruct"]),
+        ("cost_json", ["cost", "google/gemma-3-4b-it", "--tokens", "2048", "--json"]),
+    ],
+)
+def test_an_example_is_what_the_reader_sees_whatever_the_build_asked(
+    snippet, arguments, capsys, monkeypatch
+):
+    """The commands answer from the snapshot; a build may have asked the Hub, or tried to."""
+    monkeypatch.delenv("KVDOCS_HUB")
+    command = printed(capsys, *arguments)
+    monkeypatch.setattr("kvdocs.site.scope.site_catalogue", None)  # what the build has read
+    runpy.run_path(str(SNIPPETS / f"{snippet}.py"))
+    _, *shown, _ = capsys.readouterr().out.splitlines()
+    assert shown == command.splitlines()
+
+
+def kinds(of=Layer):
+    """The kinds of all layers there are, but for those joined from several."""
+    for each in of.__subclasses__():
+        if isinstance(each.kind, str) and each.kind:
+            yield each.kind
+        yield from kinds(each)
+
+
+def test_the_coverage_page_explains_every_kind_of_layer():
+    assert formula.layout_of  # with it every module of layers is loaded
+    rows = re.findall(r"^\| (`.*?) \|", (DOCS / "coverage.md").read_text(encoding="utf-8"), re.M)
+    explained = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+    assert sorted(explained) == sorted(set(kinds()))
+
+
+def keys(page, heading):
+    """The keys in the first column of the table that follows the last such heading of a page."""
+    text = (DOCS / page).read_text(encoding="utf-8").rpartition(heading)[2]
+    rows = re.findall(r"^\| (`.*?) \|", text, re.M)
+    return {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+
+
+@pytest.mark.parametrize("engine", ["vllm", "transformers", "llama.cpp"])
+def test_the_page_explains_every_key_of_fit(engine, capsys):
+    model = "Qwen/Qwen2.5-7B-Instruct"
+    text = printed(capsys, "fit", model, "--available", "9GiB", "--engine", engine, "--json")
+    assert json.loads(text).keys() <= keys("will-it-fit.md", "With `--json`")
+
+
+def test_the_page_explains_every_key_of_cost(capsys):
+    model = "Qwen/Qwen2.5-7B-Instruct"
+    text = printed(capsys, "cost", model, "--engine", "transformers", "--json")
+    assert json.loads(text).keys() <= keys("compute.md", "## As JSON")
