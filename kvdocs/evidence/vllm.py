@@ -39,20 +39,35 @@ class Planned:
 
 def planned(found: Geometry, options: Options, available_bytes: int) -> Planned:
     """Run the planner for one model, one set of flags and one amount of memory on every rank."""
-    from vllm.v1.core import kv_cache_planning as planning
     from vllm.v1.core import kv_cache_utils as utils
 
     config = _configuration(found, options)
     try:
-        ranks = specs(found, config)
-        groups = planning.get_global_kv_cache_groups(config, ranks)
-        memory = [available_bytes] * len(ranks)
-        plans = planning.get_kv_cache_configs(config, ranks, memory, groups)
+        pool = _pool(found, config, available_bytes)
     except ValueError as error:
         return Planned(error=str(error))
-    whole = utils.generate_scheduler_kv_cache_config(plans)
-    tokens, concurrency = utils.get_kv_cache_capacity(config, whole)
-    return Planned(plans[0].num_blocks, tokens, concurrency)
+    tokens, concurrency = utils.get_kv_cache_capacity(config, pool)
+    return Planned(pool.num_blocks, tokens, concurrency)
+
+
+def planned_pool(found: Geometry, options: Options, available_bytes: int) -> Any:
+    """The KVCacheConfig that the planner gives the scheduler.
+
+    Raises:
+        ValueError: vLLM refuses to start.
+    """
+    return _pool(found, _configuration(found, options), available_bytes)
+
+
+def _pool(found: Geometry, config: Any, available_bytes: int) -> Any:
+    from vllm.v1.core import kv_cache_planning as planning
+    from vllm.v1.core import kv_cache_utils as utils
+
+    ranks = specs(found, config)
+    groups = planning.get_global_kv_cache_groups(config, ranks)
+    memory = [available_bytes] * len(ranks)
+    plans = planning.get_kv_cache_configs(config, ranks, memory, groups)
+    return utils.generate_scheduler_kv_cache_config(plans)
 
 
 def refused(found: Geometry, options: Options) -> str:

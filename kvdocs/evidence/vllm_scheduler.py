@@ -33,18 +33,24 @@ def engine_steps(
     arrivals: list[int],
     max_model_len: int = 32_768,
     model: str = MODEL,
+    planned: Any = None,
 ) -> Iterator[Step]:
-    """The steps of vLLM's scheduler until every request has its answer."""
+    """The steps of vLLM's scheduler until every request has its answer.
+
+    ``planned`` is the pool as vLLM's planner gives it (``kvdocs.evidence.vllm.planned_pool``); else
+    it is made of ``server.blocks`` blocks for ``model``.
+    """
     from vllm.v1.outputs import ModelRunnerOutput
 
-    scheduler = _scheduler(server, max_model_len, model)
+    scheduler = _scheduler(server, max_model_len, planned or _pool(server, model), bool(planned))
+    hasher = _hasher(scheduler) if planned else None
     pool = scheduler.kv_cache_manager.block_pool
     coming = list(enumerate(zip(requests, arrivals, strict=True)))
     number = 0
     while coming or scheduler.has_unfinished_requests():
         while coming and coming[0][1][1] <= number:
             index, (request, _) = coming.pop(0)
-            scheduler.add_request(_request(index, request))
+            scheduler.add_request(_request(index, request, hasher))
         planned = scheduler.schedule()
         used = server.blocks - pool.get_num_free_blocks()
         running, waiting = scheduler.get_request_counts()
@@ -70,15 +76,25 @@ def _sorted(ids: Iterable[str | int]) -> tuple[int, ...]:
     return tuple(sorted(map(int, ids)))
 
 
-def _request(index: int, request: Request) -> Any:
+def _request(index: int, request: Request, hasher: Any) -> Any:
     from vllm.sampling_params import SamplingParams
     from vllm.v1.request import Request as EngineRequest
 
     limits = SamplingParams(max_tokens=request.output, ignore_eos=True)
-    return EngineRequest(str(index), [1] * request.prompt, limits, None)
+    prompt = [1 + index] * request.prompt
+    return EngineRequest(str(index), prompt, limits, None, block_hasher=hasher)
 
 
-def _config(server: Server, max_model_len: int) -> Any:
+def _hasher(scheduler: Any) -> Any:
+    """What gives each request the hashes by which blocks are found again."""
+    from vllm.utils.hashing import sha256
+    from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
+
+    init_none_hash(sha256)
+    return get_request_block_hasher(scheduler.hash_block_size, sha256)
+
+
+def _config(server: Server, max_model_len: int, caching: bool = False) -> Any:
     """vLLM's configuration, with its own defaults wherever ``server`` is silent.
 
     It is of ``MODEL`` always: the scheduler asks the pool, not the model, what layers there are.
@@ -99,7 +115,11 @@ def _config(server: Server, max_model_len: int) -> Any:
             async_scheduling=False,
             watermark=(server.watermark + 0.5) / (server.blocks + 1),
         )
-        cache = CacheConfig(block_size=server.block_tokens, enable_prefix_caching=False)
+        cache = CacheConfig(
+            block_size=server.block_tokens,
+            enable_prefix_caching=caching,
+            mamba_cache_mode="align" if caching else "none",
+        )
         return VllmConfig(
             model_config=model,
             cache_config=cache,
@@ -132,13 +152,15 @@ def _spec(group: Group) -> Any:
     return SlidingWindowSpec(**shape, dtype=torch.bfloat16, sliding_window=page.window)
 
 
-def _scheduler(server: Server, max_model_len: int, model: str) -> Any:
+def _scheduler(server: Server, max_model_len: int, pool: Any, caching: bool) -> Any:
+    from vllm.v1.core.kv_cache_utils import resolve_kv_cache_block_sizes
     from vllm.v1.core.sched.scheduler import Scheduler
     from vllm.v1.structured_output import StructuredOutputManager
 
-    config, pool = _config(server, max_model_len), _pool(server, model)
+    config = _config(server, max_model_len, caching)
     config.cache_config.num_gpu_blocks = pool.num_blocks
-    return Scheduler(config, pool, StructuredOutputManager(config), server.block_tokens)
+    block, hashed = resolve_kv_cache_block_sizes(pool, config)
+    return Scheduler(config, pool, StructuredOutputManager(config), block, hash_block_size=hashed)
 
 
 def logged_concurrency(server: Server, max_model_len: int) -> float:

@@ -47,9 +47,15 @@ def estimates(
     found = []
     for way, tokens in naive.items():
         if tokens is not None:
-            count = space.blocks // space.most(tokens)
+            count = space.sequences(tokens)
             found.append(Estimate(way, tokens, count, overflow(moment, space.blocks, count)))
-    for way, weights in (("most", workload.at_their_most(space)), ("moment", moment)):
-        fit = largest(weights, space.blocks, risk)
+    longest = max(workload.totals)
+    shared = space.most(longest) - space.writing(longest)  # by the batch in flight, once
+    ways = (
+        ("most", workload.at_their_most(space), space.blocks - shared),
+        ("moment", moment, space.blocks),
+    )
+    for way, weights, blocks in ways:
+        fit = largest(weights, blocks, risk)
         found.append(Estimate(way, None, fit.sequences, fit.overflow))
     return found

@@ -7,10 +7,10 @@ blocks is ``kvdocs.serving.vllm.pool``'s.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kvdocs.formula import CacheLayout
-from kvdocs.serving.vllm.pool import Options, Pool
+from kvdocs.serving.vllm.pool import Options, Pool, at_once
 from kvdocs.units import ceil_div
 
 MOST_BLOCKS = 2_000_000  # 1.7 TiB for Qwen2.5-7B; more would take minutes to reckon with
@@ -23,13 +23,18 @@ class Space:
     """``blocks`` are those that requests can have, ``batch`` is the tokens read in one step.
 
     A sequence of some tokens holds ``most`` at the most, while its prompt is read, and ``writing``
-    while it writes: less, where layers have windows.
+    while it writes: less, where layers have windows. What it holds more while it is read is of a
+    batch that all sequences share.
     """
 
     blocks: int
     most: Blocks
     writing: Blocks
     batch: int
+
+    def sequences(self, tokens: int) -> int:
+        """How many sequences of ``tokens`` tokens fit at once."""
+        return at_once(self.blocks, self.most(tokens), self.writing(tokens))
 
     @classmethod
     def every_token(cls, blocks: int, options: Options) -> Space:
@@ -53,17 +58,11 @@ class Space:
     ) -> Space:
         """The pool of a model, from the bytes ``available`` or else from the ``tokens`` vLLM logs.
 
-        While a sequence writes, single tokens of it are in flight and no batches, so that its
-        windows hold less.
-
         Raises:
             ValueError: the tokens do not say how many blocks there are, or no block is left.
         """
         pool = Pool.of(layout, options)
         pages = [page for group in pool.groups for _, page in group.pages]
-        writing = pool
-        if any(page.kind == "window" for page in pages):
-            writing = Pool.of(layout, replace(options, max_num_batched_tokens=1))
         if available is not None:
             blocks = pool.blocks(available)
         elif len(pool.groups) == 1 and all(page.grows for page in pages):
@@ -75,7 +74,7 @@ class Space:
                 '"Available KV cache memory"'
             )
         batch = options.max_num_batched_tokens
-        return cls(_usable(blocks), pool.request_blocks, writing.request_blocks, batch)
+        return cls(_usable(blocks), pool.request_blocks, pool.writing_blocks, batch)
 
 
 def _usable(blocks: int) -> int:

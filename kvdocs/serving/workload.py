@@ -13,8 +13,8 @@ number of steps at which t tokens are held while writing is the number of reques
 P < t < P + O: the prompts below t minus the totals up to t. Two histograms give it exactly.
 While a prompt is read in several steps it is counted as read, which errs to the safe side.
 
-*At their most.* The same sequences, each with the most it will ever hold: what is needed if none
-may wait for another to end. It is at least the first view, whatever the log.
+*At their most.* The same sequences, each with the most it will hold when its prompt is read: what
+is needed, beside the batch in flight, if none may wait for another to end.
 
 Both take sequences as independent draws from the log, and share no beginnings. A log in which long
 requests arrive together needs more; prefix caching needs less.
@@ -84,10 +84,10 @@ class Workload:
         return {held: steps for held, steps in found.items() if steps}
 
     def at_their_most(self, space: Space) -> dict[int, int]:
-        """The most blocks a request will hold -> steps of all requests that reach them."""
+        """The most blocks a request will hold while it writes -> steps of all that reach them."""
         found: Histogram = Counter()
         for total, steps in self.steps.items():
-            found[space.most(total - 1)] += steps
+            found[space.writing(total - 1)] += steps
         return dict(found)
 
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kvdocs.evidence import scheduling
+from kvdocs.evidence import scheduling, seats
 from kvdocs.evidence.scheduling import Case
 from kvdocs.evidence.vllm_scheduler import engine_steps
 from kvdocs.serving.simulation import Server
@@ -33,3 +33,8 @@ def test_any_load_takes_the_same_steps(seed):
     requests, arrivals = case.draw()
     engine = scheduling.columns(engine_steps(requests, server, arrivals))
     assert engine == scheduling.simulated(case)
+
+
+@pytest.mark.parametrize("place", range(len(seats.CASES)))
+def test_as_many_run_at_once_as_the_record_says(place):
+    assert seats.measured_case(seats.CASES[place]) == seats.recorded()["cases"][place]

@@ -110,5 +110,5 @@ def test_what_vllm_refuses_is_refused_with_the_flag(options, words):
 
 def test_too_little_memory_is_a_plan_that_does_not_start():
     found = plan(QWEN, Options(max_model_len=4096), 0)
-    assert found == Plan(0, 917_504, 256, 0, 0.0, False, 256 * 917_504, 0)
+    assert found == Plan(0, 917_504, 256, 256, 0, 0.0, False, 256 * 917_504, 0)
     assert found.sequences == 0

@@ -33,6 +33,12 @@ class Group:
             page.request_blocks(tokens, options) for page in {page for _, page in self.pages}
         )
 
+    def writing_blocks(self, tokens: int, options: Options) -> int:
+        """The most blocks such a request holds of it while it writes its answer."""
+        return max(
+            page.writing_blocks(tokens, options) for page in {page for _, page in self.pages}
+        )
+
 
 def group_layers(pages: Sequence[Numbered]) -> tuple[Group, ...]:
     """The groups of a model's layers.

@@ -77,7 +77,8 @@ class Page:
     """The part of a block that one layer fills on one rank.
 
     ``kind`` is full (every token), latent, window, state or cross; ``shape`` what must be equal for
-    two layers to be of one kind; ``bytes`` those of ``block_size`` tokens, or of one state.
+    two layers to be of one kind; ``bytes`` those of ``block_size`` tokens, or of one state;
+    ``encoder_tokens`` what a cross layer reads, where the model fixes it.
     """
 
     kind: str
@@ -85,6 +86,7 @@ class Page:
     block_size: int
     bytes: int
     window: int | None = None
+    encoder_tokens: int | None = None
 
     @property
     def grows(self) -> bool:
@@ -104,6 +106,17 @@ class Page:
         # need not start at a block's edge (…interface.py:918-948).
         held = min(self.window - 1 + options.tokens_in_flight, tokens)
         return ceil_div(held, self.block_size) + 1
+
+    def writing_blocks(self, tokens: int, options: Options) -> int:
+        """The most blocks a request of ``tokens`` tokens holds of it while it writes its answer:
+        one token a step is in flight, and no state is kept for a prompt being read."""
+        if self.kind == "state":
+            return min(2, _states(options))
+        if self.encoder_tokens:  # as many as there are (v1/core/sched/scheduler.py:1415)
+            return ceil_div(self.encoder_tokens, self.block_size)
+        if self.window is not None:
+            options = replace(options, max_num_batched_tokens=1)
+        return self.request_blocks(tokens, options)
 
 
 def _states(options: Options) -> int:
@@ -193,7 +206,8 @@ def _page(layer: Layer, options: Options) -> Page:
     block = options.block_size
     if isinstance(layer, CrossAttention):
         heads, token = _token(layer, options)
-        return Page("cross", (heads, layer.k_dim, layer.v_dim), block, token * block)
+        shape, given = (heads, layer.k_dim, layer.v_dim), layer.encoder_tokens
+        return Page("cross", shape, block, token * block, encoder_tokens=given)
     if isinstance(layer, FullAttention):
         heads, token = _token(layer, options)
         shape = (heads, layer.k_dim, layer.v_dim)

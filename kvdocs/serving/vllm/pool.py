@@ -1,7 +1,8 @@
 """How vLLM 0.33.0 holds a cache layout, as its own planner counts it, on one rank.
 
 In: a ``CacheLayout``, ``Options`` (vLLM's flags) and the bytes it found available for the cache.
-Out: a ``Plan``: blocks, tokens and maximum concurrency as logged, bytes per rank.
+Out: a ``Plan``: blocks, tokens and maximum concurrency as logged, bytes per rank, and how many
+requests really fit at once.
 
 The cache is one pool of blocks of equal size. A block holds ``block_size`` tokens of one *group*
 of layers. Layers that keep every token are one group. Where a model mixes kinds of layers, each
@@ -17,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kvdocs.formula import CacheLayout
+from kvdocs.serving.question import largest
 from kvdocs.serving.vllm.compressed import compressed_pages, compresses
 from kvdocs.serving.vllm.groups import Group, group_layers, pack_layers
 from kvdocs.serving.vllm.layers import Options, pages_of, stages
@@ -72,6 +74,10 @@ class Pool:
         (v1/core/kv_cache_utils.py:1061)."""
         return sum(group.request_blocks(tokens, self.options) for group in self.groups)
 
+    def writing_blocks(self, tokens: int) -> int:
+        """The most blocks such a request holds while it writes its answer, over all groups."""
+        return sum(group.writing_blocks(tokens, self.options) for group in self.groups)
+
     def longest(self, available_bytes: int, requests: int = 1, limit: int = 2**40) -> int:
         """The longest context of ``requests`` equal requests at once, at most ``limit`` tokens.
 
@@ -79,22 +85,20 @@ class Pool:
         (v1/core/kv_cache_planning.py:1246).
         """
         usable = self.blocks(available_bytes) - 1
-        if requests * self.request_blocks(1) > usable:
-            return 0
-        low, high = 1, limit
-        while low < high:
-            middle = (low + high + 1) // 2
-            if requests * self.request_blocks(middle) <= usable:
-                low = middle
-            else:
-                high = middle - 1
-        return low
+
+        def fits(tokens: int) -> bool:
+            most, writing = self.request_blocks(tokens), self.writing_blocks(tokens)
+            return at_once(usable, most, writing) >= requests
+
+        return largest(fits, limit)
 
 
 @dataclass(frozen=True)
 class Plan:
     """What vLLM makes of the available memory; every figure is per rank.
 
+    ``request_blocks`` are the most that one request of ``max_model_len`` tokens can hold, while a
+    whole batch of it is in flight, ``writing_blocks`` the most it holds while it writes its answer.
     ``pool_tokens`` and ``max_concurrency`` are the two figures of its log line "GPU KV cache
     size: … tokens, Maximum concurrency for … tokens per request". ``starts`` is False where it
     refuses to start, because not one request of ``max_model_len`` tokens fits beside the null
@@ -104,6 +108,7 @@ class Plan:
     blocks: int
     block_bytes: int
     request_blocks: int
+    writing_blocks: int
     pool_tokens: int
     max_concurrency: float
     starts: bool
@@ -117,8 +122,23 @@ class Plan:
 
     @property
     def sequences(self) -> int:
-        """How many requests of ``max_model_len`` tokens fit at once, whole ones."""
-        return self.usable_blocks // self.request_blocks
+        """How many requests of ``max_model_len`` tokens fit at once, whole ones: more than
+        ``max_concurrency`` where layers have windows, see ``at_once``."""
+        return at_once(self.usable_blocks, self.request_blocks, self.writing_blocks)
+
+
+def at_once(blocks: int, most: int, writing: int) -> int:
+    """How many equal sequences ``blocks`` hold: one of them with a batch in flight, which takes
+    ``most``, and all others ``writing``.
+
+    The tokens in flight are those of one budget that all sequences share, --max-num-batched-tokens.
+    vLLM's maximum concurrency counts them for every request. Held against vLLM's scheduler in
+    ``kvdocs.evidence.seats``.
+
+    >>> at_once(100, most=40, writing=20), at_once(39, most=40, writing=20)
+    (4, 0)
+    """
+    return 1 + (blocks - most) // writing if blocks >= most else 0
 
 
 def plan(layout: CacheLayout, options: Options, available_bytes: int) -> Plan:
@@ -142,6 +162,7 @@ def plan(layout: CacheLayout, options: Options, available_bytes: int) -> Plan:
         blocks=blocks,
         block_bytes=max(pool.block_bytes),
         request_blocks=request,
+        writing_blocks=pool.writing_blocks(options.max_model_len),
         pool_tokens=int(concurrency * options.max_model_len),
         max_concurrency=concurrency,
         starts=all(size * request <= available_bytes - size for size in pool.block_bytes),
