@@ -279,3 +279,25 @@ def test_turboquant_leaves_four_layers_in_sixteen_bits():
     args = ("--model", "Qwen/Qwen2.5-7B-Instruct", "--kv-dtype", "turboquant_k8v4", "--json")
     run = kvdocs("explain", "-", *args, stdin=START)
     assert json.loads(run.stdout)["bytes_per_token"] == 27_008
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("tokens", "status"), [("500,000", 1), ("77,488", 0)])
+def test_memory_and_tokens_are_compared_in_either_order(turned, tokens, status):
+    """Qwen2.5-7B has 56 KiB a token, so 4.14 GiB hold 77,500 and not half a million."""
+    lines = ["Available KV cache memory: 4.14 GiB", f"GPU KV cache size: {tokens} tokens"]
+    text = "\n".join(reversed(lines) if turned else lines)
+    run = kvdocs("explain", "-", "--model", "Qwen/Qwen2.5-7B-Instruct", stdin=text)
+    assert run.returncode == status
+    assert ("CONTRADICTS" in run.stdout) == bool(status)
+    assert ("agrees" in run.stdout) != bool(status)
+
+
+def test_the_memory_of_the_next_start_is_not_of_the_pool_before():
+    text = (
+        "GPU KV cache size: 500,000 tokens\nAvailable KV cache memory: 4.14 GiB\n"
+        "GPU KV cache size: 77,488 tokens\n"
+    )
+    run = kvdocs("explain", "-", "--model", "Qwen/Qwen2.5-7B-Instruct", "--json", stdin=text)
+    found = [check for check in json.loads(run.stdout)["checks"] if check["key"] == "pool"]
+    assert [check["agrees"] for check in found] == [True]

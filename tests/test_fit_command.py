@@ -184,3 +184,40 @@ def test_bad_input_is_status_2_and_says_which_flag(capsys, arguments, words):
     status, out, err = ask(capsys, QWEN, *arguments)
     assert (status, out) == (2, "")
     assert words in err
+
+
+@pytest.mark.parametrize(
+    ("model", "card", "words"),
+    [
+        ("deepseek-ai/DeepSeek-V2-Lite", "a100_80gb", "latents in FP8 need"),
+        ("openai/gpt-oss-20b", "3090", "no kernel for attention sinks"),
+        ("microsoft/Phi-3-mini-4k-instruct", "3090", "needs a head_dim of"),
+    ],
+)
+def test_fp8_is_refused_and_not_offered_where_no_kernel_reads_it(capsys, model, card, words):
+    """Triton below 8.9 (triton_attn.py:522, mla/triton_mla.py:209 of the 0.33.0 wheel)."""
+    status, out, err = ask(capsys, model, "--gpu", card, "--kv-dtype", "fp8")
+    assert (status, out) == (2, "")
+    assert words in err
+    crowd = ("--users", "300", "--tokens", "4096", "--json")
+    offered = json.loads(ask(capsys, model, "--gpu", card, *crowd)[1])["remedies"]
+    assert "--kv-dtype fp8" not in [one["flag"] for one in offered]
+
+
+def test_more_fit_than_the_concurrency_logged_where_layers_have_windows(capsys):
+    """vLLM's scheduler ran 25 such at once (kvdocs/evidence/records/seats.json); it logs 10.28."""
+    arguments = ("google/gemma-3-4b-it", "--available", "8GiB", "--tokens", "10000")
+    status, out, _ = ask(capsys, *arguments)
+    assert status == 0
+    assert "10.28x, as vLLM logs it, with a batch in flight for each" in out
+    assert "24 sequences of 10,000 tokens fit at once." in out
+    found = json.loads(ask(capsys, *arguments, "--json")[1])
+    assert found["sequences"] == 24
+    users = ("google/gemma-3-4b-it", "--available", "8GiB", "--users", "24", "--json")
+    assert json.loads(ask(capsys, *users)[1])["tokens"] >= 10_000
+
+
+def test_a_format_of_its_own_is_not_called_16_bits(capsys):
+    _, out, _ = ask(capsys, "deepseek-ai/DeepSeek-V4-Flash", "--available", "8GiB")
+    assert "cache in this model's own format, mostly in 8 bits (auto)" in out
+    assert "16 bits" not in out

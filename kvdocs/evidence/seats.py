@@ -17,7 +17,7 @@ from typing import Any
 
 from kvdocs.evidence.vllm import geometry, planned, planned_pool
 from kvdocs.evidence.vllm_scheduler import engine_steps
-from kvdocs.facts.snapshot import load
+from kvdocs.facts.hub import find as published
 from kvdocs.serving.request_log import Request
 from kvdocs.serving.simulation import Server
 from kvdocs.serving.vllm.layers import Options
@@ -40,6 +40,7 @@ class Case:
     Where prompts are short, all are read in the first step, and so all grow in step.
     """
 
+    name: str
     model: str
     gib: int
     tokens: int
@@ -52,22 +53,22 @@ class Case:
 
 
 CASES = (
-    Case("Qwen/Qwen2.5-7B-Instruct", 10, 10_000, 8000),
-    Case("google/gemma-3-4b-it", 8, 10_000, 8000),
-    Case("google/gemma-3-4b-it", 8, 2000, 64),
-    Case("openai/gpt-oss-20b", 6, 10_000, 8000),
-    Case("openai/gpt-oss-20b", 6, 2000, 64),
-    Case("mistralai/Mistral-7B-v0.1", 10, 10_000, 8000),
-    Case("ibm-granite/granite-4.0-h-tiny", 2, 10_000, 8000),
-    Case("ibm-granite/granite-4.0-h-tiny", 2, 2000, 64),
-    Case("Qwen/Qwen3-Next-80B-A3B-Instruct", 8, 10_000, 8000),
-    Case("deepseek-ai/DeepSeek-V4-Flash", 8, 10_000, 9000),
+    Case("qwen2_5_7b", "Qwen/Qwen2.5-7B-Instruct", 10, 10_000, 8000),
+    Case("gemma_3_4b", "google/gemma-3-4b-it", 8, 10_000, 8000),
+    Case("gemma_3_4b_in_step", "google/gemma-3-4b-it", 8, 2000, 64),
+    Case("gpt_oss_20b", "openai/gpt-oss-20b", 6, 10_000, 8000),
+    Case("gpt_oss_20b_in_step", "openai/gpt-oss-20b", 6, 2000, 64),
+    Case("mistral_7b", "mistralai/Mistral-7B-v0.1", 10, 10_000, 8000),
+    Case("granite_4_tiny", "ibm-granite/granite-4.0-h-tiny", 2, 10_000, 8000),
+    Case("granite_4_tiny_in_step", "ibm-granite/granite-4.0-h-tiny", 2, 2000, 64),
+    Case("qwen3_next", "Qwen/Qwen3-Next-80B-A3B-Instruct", 8, 10_000, 8000),
+    Case("deepseek_v4_flash", "deepseek-ai/DeepSeek-V4-Flash", 8, 10_000, 9000),
 )
 
 
 def measured_case(case: Case) -> dict[str, Any]:
     """What vLLM does with one case."""
-    found = geometry(dict(load(case.model).config))
+    found = geometry(published(case.model).config)
     pool = planned_pool(found, Options(MAX_MODEL_LEN), case.available)
     low, high = 0, 1
     while high <= MOST and _together(case, pool, high):
@@ -117,7 +118,7 @@ def update(path: Path = RECORD) -> None:
         "vllm": vllm.__version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "cases": [measured_case(case) for case in CASES],
+        "cases": {case.name: measured_case(case) for case in CASES},
     }
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 

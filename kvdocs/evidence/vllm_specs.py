@@ -15,6 +15,7 @@ from functools import cache
 from types import SimpleNamespace
 from unittest.mock import MagicMock, patch
 
+from kvdocs.evidence.vllm_backends import flashinfer_backend
 from kvdocs.evidence.vllm_compressed import specs_of_stages
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
@@ -277,18 +278,6 @@ def _backend(dtype: str, latent: bool) -> Any:
 
         return TurboQuantAttentionBackend
     return flashinfer_backend() if dtype.startswith("nvfp4") else FlashAttentionBackend
-
-
-def flashinfer_backend() -> Any:
-    """FlashInfer's backend. Its kernels, which are not installed here, have no part in sizes."""
-    import sys
-
-    import vllm._custom_ops  # noqa: F401  first: it asks whether flashinfer is installed
-
-    kernels = ("flashinfer", *(f"flashinfer.{part}" for part in ("decode", "prefill", "utils")))
-    with patch.dict(sys.modules, {name: MagicMock() for name in kernels}):
-        from vllm.v1.attention.backends.flashinfer import FlashInferBackend
-    return FlashInferBackend
 
 
 def torch_dtype(name: str) -> Any:

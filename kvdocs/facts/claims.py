@@ -66,8 +66,8 @@ class Claim:
 class Gpu:
     """One card. ``memory_mib`` is the driver's total in MiB, not the figure it is sold by.
 
-    ``fp8_storage``: vLLM 0.33.0 keeps a cache in FP8 on it. ``fp8_arithmetic``: the card
-    multiplies FP8 numbers itself. ``remark`` may be empty.
+    ``fp8_storage``: vLLM 0.33.0 keeps a cache in FP8 on it, below 8.9 for some models only.
+    ``fp8_arithmetic``: the card multiplies FP8 numbers itself. ``remark`` may be empty.
     """
 
     key: str

@@ -18,7 +18,7 @@ def table(answer: Answer, found: list[Remedy]) -> str:
     question = answer.question
     card = question.gpu.name if question.gpu else "a card of that memory"
     where = card if question.available is None else "the memory stated"
-    dtype = "16 bits (auto)" if question.kv_dtype == "auto" else question.kv_dtype
+    dtype = question.kept_as
     named = f" ({question.kv_dtype_from})" if question.kv_dtype_from else ""
     ranks = f", each of {question.ranks} ranks" if question.ranks > 1 else ""
     made = of_engine(question.key).lines(question, max(1, answer.tokens), answer.sure, answer.best)

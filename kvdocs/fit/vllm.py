@@ -53,6 +53,8 @@ def figures(found: Plan) -> dict[str, Any]:
         "block_bytes": found.block_bytes,
         "pool_tokens": found.pool_tokens,
         "max_concurrency": found.max_concurrency,
+        "sequence_blocks": found.writing_blocks,
+        "batch_blocks": found.request_blocks - found.writing_blocks,
     }
 
 
@@ -61,10 +63,18 @@ def lines(asked: VllmQuestion, tokens: int, sure: Plan, best: Plan) -> list[str]
     concurrency = f"{sure.max_concurrency:.2f}x"
     if sure != best:
         concurrency += f" to {best.max_concurrency:.2f}x"
+    logged = "as vLLM logs it"
+    held = [f"a sequence holds {plural(sure.writing_blocks, 'block')} while it writes its answer"]
+    if in_flight := sure.request_blocks - sure.writing_blocks:
+        logged += ", with a batch in flight for each"
+        held.append(
+            f"a batch in flight takes up to {plural(in_flight, 'block')} more, once for all"
+        )
     return [
         f"blocks of {exact(sure.block_bytes)}: {span(sure.blocks, best.blocks)}",
         f"pool: {span(sure.pool_tokens, best.pool_tokens)} tokens as vLLM logs them",
-        f"maximum concurrency for {plural(tokens, 'token')} per request: {concurrency}",
+        f"maximum concurrency for {plural(tokens, 'token')} per request: {concurrency}, {logged}",
+        *held,
         f"up to {plural(asked.batched_tokens, 'token')} in one step ({_batched(asked)})",
     ]
 

@@ -164,6 +164,11 @@ class Question:
         yield from ()
 
     @property
+    def kept_as(self) -> str:
+        """The format of the cache, in words."""
+        return "16 bits (auto)" if self.kv_dtype == "auto" else self.kv_dtype
+
+    @property
     def limit(self) -> int:
         """The most tokens a sequence may have: as many as the model is made for."""
         return self.model.longest_text or LONGEST

@@ -35,6 +35,6 @@ def test_any_load_takes_the_same_steps(seed):
     assert engine == scheduling.simulated(case)
 
 
-@pytest.mark.parametrize("place", range(len(seats.CASES)))
-def test_as_many_run_at_once_as_the_record_says(place):
-    assert seats.measured_case(seats.CASES[place]) == seats.recorded()["cases"][place]
+@pytest.mark.parametrize("case", seats.CASES, ids=lambda case: case.name)
+def test_as_many_run_at_once_as_the_record_says(case):
+    assert seats.measured_case(case) == seats.recorded()["cases"][case.name]

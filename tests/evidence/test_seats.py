@@ -8,7 +8,7 @@ from kvdocs.serving.space import Space
 from kvdocs.serving.vllm.pool import Options, Pool, plan
 from kvdocs.serving.vllm.states import rank_state
 
-CASES = [(case, found) for case, found in zip(seats.CASES, seats.recorded()["cases"], strict=True)]
+CASES = [(case, seats.recorded()["cases"][case.name]) for case in seats.CASES]
 SPARE = {  # where not all grow in step
     "ibm-granite/granite-4.0-h-tiny": 1.25,  # a second state is held for a step or two
     "Qwen/Qwen3-Next-80B-A3B-Instruct": 1.25,
@@ -17,7 +17,7 @@ SPARE = {  # where not all grow in step
 WINDOWS = ("google/gemma-3-4b-it", "openai/gpt-oss-20b")
 
 
-@pytest.mark.parametrize(("case", "found"), CASES, ids=lambda value: getattr(value, "model", ""))
+@pytest.mark.parametrize(("case", "found"), CASES, ids=lambda value: getattr(value, "name", ""))
 def test_as_many_fit_as_vllm_ran_and_few_less(case, found):
     """Never more; and not many less, as several may be read, or enter a block, in one step."""
     model = load(case.model)
@@ -43,6 +43,6 @@ def test_as_many_fit_as_vllm_ran_and_few_less(case, found):
 def test_the_record_is_vllms_and_has_what_its_concurrency_is_no_count_of():
     record = seats.recorded()
     assert record["vllm"] == "0.33.0"
-    for found in record["cases"]:
+    for found in record["cases"].values():
         if found["model"] in WINDOWS:
             assert found["most_at_once"] > found["logged_concurrency"] + 1

@@ -333,3 +333,10 @@ def test_what_is_found_in_a_line_does_not_depend_on_the_lines_before(phrase, num
     alone = {name for text in (line, other) for name in found(text)}
     together = found(f"{line}\n{other}\n")
     assert set(together) == alone or (phrase.highest and set(together) < alone)
+
+
+def test_the_refusal_of_fp8_names_the_cards_that_print_it():
+    """v1/attention/backends/triton_attn.py:511 of vLLM 0.33.0: below 8.9, an A100 has 8.0."""
+    line = b"native FP8 (fp8e4nv) requires SM89+. Re-run with --kv-cache-dtype bfloat16."
+    meaning = scan(io.BytesIO(line)).readings[0].phrase.means
+    assert "below 8.9, as an A100, an RTX 30 card" in meaning

@@ -17,15 +17,27 @@ MOST = 10**15  # beyond any real count
 
 
 def runs(log: EngineLog) -> Iterator[list[Reading]]:
-    """The readings of each start-up: a memory line after a pool size begins the next."""
+    """The readings of each start-up: a memory line after a pool size begins the next.
+
+    Lines may have been pasted in another order: where the start-up has no memory yet, and no pool
+    size follows, the memory is of the size before it.
+    """
     run: list[Reading] = []
-    for reading in filter(_sound, log.readings):
+    readings = list(filter(_sound, log.readings))
+    last_size = max((place for place, one in enumerate(readings) if _is_size(one)), default=-1)
+    for place, reading in enumerate(readings):
         sized = [one for one in run if _is_size(one)]
         memory = any("memory" in one and not _is_size(one) for one in run)
         again = (
             _is_size(reading) and not memory and any(one.phrase is reading.phrase for one in sized)
         )
-        if run and (again or ("memory" in reading and sized and not _is_size(reading))):
+        swapped = (
+            not memory
+            and place > last_size
+            and all(one.phrase.engine == reading.phrase.engine for one in sized)
+        )
+        next_memory = "memory" in reading and sized and not _is_size(reading) and not swapped
+        if run and (again or next_memory):
             yield run
             run = []
         run.append(reading)

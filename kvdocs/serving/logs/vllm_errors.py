@@ -139,10 +139,12 @@ ERRORS = (
     Phrase(
         "vllm.fp8_refused",
         "vLLM",
-        "V1, v1/attention/backends/triton_attn.py",
+        "V1, v1/attention/backends/triton_attn.py:522, mla/triton_mla.py:209",
         "requires SM89+",
         "native FP8 (fp8e4nv) requires SM89+",
-        "This GPU cannot hold an fp8 cache in vLLM: it is older than an A100.",
-        change="Leave --kv-cache-dtype at auto on this card",
+        "The server did not start: this GPU is of a compute capability below 8.9, as an A100, an "
+        "RTX 30 card and older ones are, and there vLLM has no kernel that reads an fp8 cache in "
+        "this model's layers.",
+        change="Leave --kv-cache-dtype at auto for this model on this card",
     ),
 )

@@ -14,8 +14,9 @@ from functools import cached_property
 from kvdocs.facts.models import Model
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.serving.question import MIB, Change, Question, Term, cited, cited_range, claims
+from kvdocs.serving.vllm.compressed import compresses
 from kvdocs.serving.vllm.dtypes import cards
-from kvdocs.serving.vllm.kernels import refusal
+from kvdocs.serving.vllm.kernels import least_capability, refusal
 from kvdocs.serving.vllm.layers import RankState
 from kvdocs.serving.vllm.pool import Options, Plan, Pool, plan
 from kvdocs.serving.vllm.states import rank_state
@@ -52,6 +53,13 @@ class VllmQuestion(Question):
     def ranks(self) -> int:  # type: ignore[override]
         """Cards that hold the model together."""
         return self.tp * self.pp
+
+    @property
+    def kept_as(self) -> str:
+        """The format in words; a model with compressed layers has one of its own."""
+        if compresses(self.model.layout):
+            return f"this model's own format, mostly in 8 bits ({self.kv_dtype})"
+        return super().kept_as
 
     @property
     def batched_tokens(self) -> int:
@@ -155,9 +163,10 @@ class VllmQuestion(Question):
     def smaller_caches(self) -> Iterator[Change]:
         """An FP8 cache, where the cache has 16 bits."""
         if self.kv_dtype in ("auto", "bfloat16", "float16"):
-            text = "a cache in FP8, half the size"
+            text, layout = "a cache in FP8, half the size", self.model.layout
             if self.gpu is None:
-                text += ", on a card of compute capability 8.0 or more"
+                least = least_capability("fp8", layout, self.model.config)
+                text += f", on a card of compute capability {least} or more"
             yield Change("--kv-dtype fp8", text, replace(self, kv_dtype="fp8"))
 
     def more_cards(self) -> Iterator[Change]:
