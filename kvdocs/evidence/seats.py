@@ -4,7 +4,7 @@ In: ``CASES``: a model, the memory for its cache, the tokens of every request. O
 for machines without vLLM. The pool is vLLM's own plan, the steps are its scheduler's; nothing of
 ``kvdocs.serving.vllm`` takes part but the names of the flags.
 
-    python -m kvdocs.evidence.seats update     in an environment with vLLM 0.33.0
+    .venv-engines/bin/python -m kvdocs.evidence.seats update
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kvdocs.evidence.again import problem
 from kvdocs.evidence.vllm import geometry, planned, planned_pool
 from kvdocs.evidence.vllm_scheduler import engine_steps
 from kvdocs.facts.hub import find as published
@@ -123,7 +124,14 @@ def update(path: Path = RECORD) -> None:
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
-if __name__ == "__main__":
-    if sys.argv[1:] != ["update"]:
-        sys.exit(__doc__)
+def main() -> int:
+    """``update``; exit status 2 for bad input, and where vLLM is missing."""
+    if stopped := problem("kvdocs.evidence.seats"):
+        print(stopped, file=sys.stderr)
+        return 2
     update()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
