@@ -17,15 +17,12 @@ MOST = 10**15  # beyond any real count
 
 
 def runs(log: EngineLog) -> Iterator[list[Reading]]:
-    """The readings of each start-up: a memory line after a pool size begins the next."""
+    """The readings of each start-up: one run for each that the settings tell apart, and within one
+    a memory line after a pool's size begins the next."""
     run: list[Reading] = []
     for reading in filter(_sound, log.readings):
-        sized = [one for one in run if _is_size(one)]
-        memory = any("memory" in one and not _is_size(one) for one in run)
-        again = (
-            _is_size(reading) and not memory and any(one.phrase is reading.phrase for one in sized)
-        )
-        if run and (again or ("memory" in reading and sized and not _is_size(reading))):
+        another = bool(run) and log.start_of(run[0]) != log.start_of(reading)
+        if run and (another or _begins(reading, run)):
             yield run
             run = []
         run.append(reading)
@@ -33,15 +30,21 @@ def runs(log: EngineLog) -> Iterator[list[Reading]]:
         yield run
 
 
+def _begins(reading: Reading, run: list[Reading]) -> bool:
+    sized = [one for one in run if one.is_size]
+    if not reading.is_size:
+        return "memory" in reading and bool(sized)
+    if any("memory" in one and not one.is_size for one in run):
+        return False
+    same = [one for one in sized if one.phrase is reading.phrase]
+    return bool(same) and len(same) >= len(every(run, "window_tokens")) + 1
+
+
 def _sound(reading: Reading) -> bool:
     """Whether its counts can be counts; others are shown, and nothing is computed from them."""
     printed = [reading.printed(name) for name in reading.values if name in reading]
     counts = [one.value for one in printed if one.quantity.unit in COUNTS]
     return all(count.denominator == 1 and 0 < count <= MOST for count in counts)
-
-
-def _is_size(reading: Reading) -> bool:
-    return ("tokens" in reading or "blocks" in reading) and "sequences" not in reading
 
 
 def every(run: list[Reading], name: str) -> list[tuple[Printed, Reading]]:
