@@ -125,9 +125,7 @@ def table(found: dict[str, Any]) -> str:
     """The answer for people."""
     count = plural(len(found["readings"]), "known phrase")
     lines = [f"{found['engine']}, {count} in {plural(found['lines'], 'line')}"]
-    for start in found["starts"]:
-        place = f"start-up from line {start['line']:,}: " if len(found["starts"]) > 1 else ""
-        lines += _wrapped(place + _held(start), "")
+    lines += _held(found["starts"])
     for reading in found["readings"]:
         lines += ["", f"line {reading['line']:,}: {reading['phrase']}{_of_what(reading)}"]
         lines += _wrapped(reading["means"])
@@ -141,22 +139,30 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _held(start: dict[str, Any]) -> str:
-    """What a start-up's numbers are held against, as a sentence."""
+def _held(starts: list[dict[str, Any]]) -> list[str]:
+    """What each start-up is held against; of those that are alike one after another the first."""
+    said = [(start["line"], _against(start)) for start in starts]
+    told = [one for one, before in zip(said, [(0, ""), *said], strict=False) if one[1] != before[1]]
+    if len(told) == 1:
+        return [told[0][1]]
+    return [f"from line {line:,} {text}" for line, text in told]
+
+
+def _against(start: dict[str, Any]) -> str:
     if start["model"]:
+        rate = f"{start['bytes_per_token']:,} bytes per token"
         where = (
             f" on each of {start['tensor_parallel']} GPUs" if start["tensor_parallel"] > 1 else ""
         )
-        rate = f"{start['bytes_per_token']:,} bytes per token"
         return f"held against {start['model']}, cache in {start['kv_dtype']}: {rate}{where}"
     if start["kv_dtype_unknown"]:
         return (
-            "held against one another only: the log names a cache dtype whose size is not known "
-            "here; say with --kv-dtype which one to count"
+            "held against one another only: the log names a cache dtype whose size is not\n"
+            "known here; say with --kv-dtype which one to count"
         )
     return (
-        "held against one another only: name the model with --model to hold them against the "
-        "formula (and its dtype with --kv-dtype, if it is unusual)"
+        "held against one another only: name the model with --model to hold them\n"
+        "against the formula (and its dtype with --kv-dtype, if it is unusual)"
     )
 
 

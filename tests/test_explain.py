@@ -67,7 +67,7 @@ def test_a_concurrency_that_does_not_follow_from_the_tokens():
 
 
 def test_a_public_log_of_a_model_with_states_is_explained():
-    """vLLM 0.20.1: five times the concurrency that the tokens would give. The thread calls the model
+    """vLLM 0.20.1: five times the concurrency that the tokens would give. The thread says it is
     Qwen3.6-35B-A3B, whose state fills another block; block, padding, tokens and concurrency are
     those of the 27B in fp8: 139 blocks of 16 layers, 34 for each of four groups, 27 a request."""
     text = (

@@ -55,7 +55,7 @@ def pools(subject: Subject, setting: Setting, length: int, early: bool = False) 
     the kernel of a delta rule, which pads its states on newer cards. ``early``: a request keeps one
     step's tokens back, not those of two that overlap."""
     # DeepSeek V4 is held in a format of its own, whatever the dtype of the model.
-    own = compresses(subject.layout) and not subject.dtype_known
+    own = compresses(subject.layout) and not subject.dtype.startswith("fp8")
     for state in _states(subject):
         for batch in (setting.in_flight,) if setting.in_flight else IN_FLIGHT:
             try:

@@ -6,7 +6,7 @@ In: an ``EngineLog`` and the ``Subject``s of its start-ups. Out: ``Run``s.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -67,4 +67,6 @@ def by_tokens(run: Run, printed: Printed, reading: Reading) -> Check | None:
     if not run.tokens or not length:
         return None
     title = "concurrency = tokens ÷ tokens per request"
-    return as_printed("concurrency", title, reading, printed, run.tokens[0] / length, "×")
+    formula = run.tokens[0] / length
+    check = as_printed("concurrency", title, reading, printed, formula, "×")
+    return replace(check, low=check.low - 1 / length)  # the tokens are cut to a whole number

@@ -2,13 +2,17 @@
 and a reason is given only where it can be true."""
 
 import io
+import random
 import re
 
 import pytest
 
-from kvdocs.explain import answer, subjects
+from kvdocs.explain import answer, subjects, table
+from kvdocs.facts import snapshot
 from kvdocs.serving.logs.lines import PHRASES
 from kvdocs.serving.logs.reading import scan
+from kvdocs.serving.vllm.pool import Options, Pool
+from kvdocs.serving.vllm.states import rank_state
 
 QWEN, LLAMA, OSS = (
     "Qwen/Qwen2.5-7B-Instruct",
@@ -251,6 +255,78 @@ def test_windows_in_another_engine_lie_between_full_layers_and_all():
     assert told(line.format("6.00"), OSS)[0] == ["pool windows_in_part"]
     for size in ("4.00", "20.00"):
         assert told(line.format(size), OSS)[1]["status"] == "contradicts"
+
+
+def test_start_ups_that_are_alike_are_said_once():
+    def head(text):
+        return table(told(text)[1]).partition("\n\n")[0]
+
+    plain = f"held against {QWEN}, cache in bfloat16: 57,344 bytes per token"
+    assert head(PLAIN + PLAIN).splitlines()[1:] == [plain]
+    fp8 = f"held against {QWEN}, cache in fp8: 28,672 bytes per token"
+    assert head(PLAIN + engine(kv_cache_dtype="fp8") + FP8).splitlines()[1:] == [
+        f"from line 1 {plain}",
+        f"from line 5 {fp8}",
+    ]
+
+
+def logs(count):
+    """Logs as vLLM's rules have them, of every model in the snapshot, with what a log may leave out
+    left out. The planner they come from is held against vLLM's own (tests/engines)."""
+    dice = random.Random(5)
+    for _ in range(count):
+        model = snapshot.load(dice.choice(snapshot.ids()))
+        tp, length = dice.choice([1, 2, 8]), dice.choice([512, 2048, 32_768, 131_072])
+        batch, early = dice.choice([512, 4096, 8192, 16_384]), dice.random() < 0.4
+        try:
+            state = rank_state(model.config, tp, model.id, dice.random() < 0.5)
+            options = Options(
+                length,
+                tensor_parallel_size=tp,
+                max_num_batched_tokens=batch,
+                async_scheduling=not early,
+                state=state,
+            )
+            found = Pool.of(model.layout, options)
+        except ValueError:  # ranks that cannot share the heads
+            continue
+        memory = round(dice.uniform(1, 60), 2)
+        blocks = found.blocks(int((memory + dice.uniform(-0.0049, 0.0049)) * 2**30))
+        times = blocks / found.request_blocks(length)
+        block = min(page.block_size for group in found.groups for _, page in group.pages)
+        tokens = blocks // len(found.groups) * block if early else int(times * length)
+        settings = {"tensor_parallel_size": tp, "max_seq_len": length}
+        if dice.random() < 0.3:
+            settings["max_num_batched_tokens"] = batch
+        version = "0.11.0" if early else "0.33.0"
+        said = f"{times:.2f}" if dice.random() < 0.8 else None
+        if times > 1:
+            text = engine(model.id, version, **settings)
+            yield text + pool(tokens, said, length, f"{memory:.2f}")
+
+
+def test_what_vllm_prints_contradicts_in_no_model():
+    wrong = [text for text in logs(200) if told(text)[1]["status"] != "explained"]
+    assert wrong == []
+
+
+def test_ten_times_what_vllm_prints_contradicts_in_every_model():
+    """Beyond every bound, and no reason's factor. Not so where a request's room hardly depends on
+    its length: an encoder's output, and windows in every layer."""
+
+    def times_ten(text):
+        return re.sub(
+            r"size: ([\d,]+)", lambda m: f"size: {int(m[1].replace(',', '')) * 10:,}", text
+        )
+
+    def all_slide(text):
+        layout = snapshot.load(told(text)[1]["model"]).layout
+        return all(part.window for layer in layout.layers for part in layer.parts)
+
+    bounded = [text for text in logs(200) if "whisper" not in text and not all_slide(text)]
+    wrong = [text for text in map(times_ten, bounded) if told(text)[1]["status"] == "explained"]
+    assert len(bounded) > 100
+    assert wrong == []
 
 
 def test_the_labels_of_a_metric_end_where_the_next_would_begin():
