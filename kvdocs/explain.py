@@ -11,12 +11,13 @@ import json
 
 from kvdocs.facts import snapshot
 from kvdocs.facts.hub import find, standard_input
-from kvdocs.facts.models import LookupFailed
+from kvdocs.facts.models import LookupFailed, Model
 from kvdocs.formula.layers import plural
 from kvdocs.serving.check import Check
 from kvdocs.serving.logs.reading import EngineLog, Reading, scan
+from kvdocs.serving.logs.settings import Settings
 from kvdocs.serving.reasons import Reason
-from kvdocs.serving.reconcile import reconcile
+from kvdocs.serving.reconcile import not_compared, reconcile
 from kvdocs.serving.subject import DEFAULT, Subject, cache_dtype, check_dtype, has_size
 from kvdocs.units import binary
 
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
             "Known are start-up logs, errors and metrics of vLLM, SGLang, llama.cpp and "
             "TensorRT-LLM; in vLLM the line 'Available KV cache memory' must be among them",
         )
-    found = answer(log, subject(log, args.model, args.tp, args.kv_dtype))
+    found = answer(log, *subjects(log, args.model, args.tp, args.kv_dtype))
     print(json.dumps(found, indent=2) if args.json else table(found))
     return 1 if found["status"] == CONTRADICTS else 0
 
@@ -61,10 +62,11 @@ def read(name: str) -> EngineLog:
         raise LookupFailed(name, reason, "Pass the path of a log, or - to paste one") from None
 
 
-def subject(
+def subjects(
     log: EngineLog, model: str | None, tp: int | None, kv_dtype: str | None
-) -> Subject | None:
-    """What to hold the log against: as the arguments say, else as the log does; None if neither.
+) -> list[Subject | None]:
+    """What to hold each start-up against: as the arguments say, else as the log does; None if
+    neither.
 
     Raises:
         LookupFailed: there is no such model.
@@ -73,31 +75,49 @@ def subject(
     """
     if kv_dtype:
         check_dtype(kv_dtype)
-    settings = log.settings
-    found = find(model) if model else snapshot.load(settings.model or "")
+    given = find(model) if model else None
+    return [_subject(settings, given, tp, kv_dtype) for settings in log.starts]
+
+
+def _subject(
+    settings: Settings, given: Model | None, tp: int | None, kv_dtype: str | None
+) -> Subject | None:
+    found = given or snapshot.load(settings.model or "")
     if found is None:
         return None
     dtype, known = cache_dtype(kv_dtype or settings.kv_dtype, found, settings.dtype)
     if not has_size(dtype):
         return None
-    return Subject.of(found, tp or settings.tp or 1, dtype, known, settings.pp)
+    return Subject.of(found, tp or settings.tp or 1, dtype, known, settings.pp, settings.dcp)
 
 
-def answer(log: EngineLog, held: Subject | None) -> dict[str, Any]:
-    """The answer under its documented keys; sizes in bytes."""
-    checks = reconcile(log, held)
+def answer(log: EngineLog, *held: Subject | None) -> dict[str, Any]:
+    """The answer under its documented keys; sizes in bytes. ``held`` as ``subjects`` has them."""
+    checks = reconcile(log, *held)
+    starts = [_start(*pair) for pair in zip(log.starts, held, strict=True)]
+    first = next((start for start in starts if start["model"]), starts[0])
     return {
         "engine": log.engine,
         "lines": log.lines,
-        "model": held.name if held else None,
-        "tensor_parallel": held.tp if held else log.settings.tp,
-        "kv_dtype": held.dtype if held else None,
-        "kv_dtype_unknown": not held and not has_size(log.settings.kv_dtype or DEFAULT),
-        "bytes_per_token": _whole(held.rate()) if held else None,
+        **{name: value for name, value in first.items() if name != "line"},
+        "starts": starts,
         "readings": [_reading(log, index) for index in range(len(log.readings))],
         "checks": [_check(check) for check in checks],
+        "not_compared": [{"line": line, "says": says} for line, says in not_compared(log, *held)],
         "change": list(dict.fromkeys(_changes(log, checks))),
         "status": CONTRADICTS if any(check.contradicts for check in checks) else AGREES,
+    }
+
+
+def _start(settings: Settings, held: Subject | None) -> dict[str, Any]:
+    """What a start-up is held against."""
+    return {
+        "line": settings.line,
+        "model": held.name if held else None,
+        "tensor_parallel": held.tp if held else settings.tp,
+        "kv_dtype": held.dtype if held else None,
+        "kv_dtype_unknown": not held and not has_size(settings.kv_dtype or DEFAULT),
+        "bytes_per_token": _whole(held.rate()) if held else None,
     }
 
 
@@ -105,27 +125,45 @@ def table(found: dict[str, Any]) -> str:
     """The answer for people."""
     count = plural(len(found["readings"]), "known phrase")
     lines = [f"{found['engine']}, {count} in {plural(found['lines'], 'line')}"]
-    if found["model"]:
-        rate = f"{found['bytes_per_token']:,} bytes per token"
-        where = (
-            f" on each of {found['tensor_parallel']} GPUs" if found["tensor_parallel"] > 1 else ""
-        )
-        lines.append(f"held against {found['model']}, cache in {found['kv_dtype']}: {rate}{where}")
-    elif found["kv_dtype_unknown"]:
-        lines.append("held against one another only: the log names a cache dtype whose size is not")
-        lines.append("known here; say with --kv-dtype which one to count")
-    else:
-        lines.append("held against one another only: name the model with --model to hold them")
-        lines.append("against the formula (and its dtype with --kv-dtype, if it is unusual)")
+    lines += _held(found["starts"])
     for reading in found["readings"]:
         lines += ["", f"line {reading['line']:,}: {reading['phrase']}{_of_what(reading)}"]
         lines += _wrapped(reading["means"])
     for check in found["checks"]:
         lines += ["", *_check_lines(check)]
+    for note in found["not_compared"]:
+        lines += ["", f"not compared: line {note['line']:,}", *_wrapped(note["says"] + ".")]
     if found["change"]:
         lines += ["", "what to change"]
         lines += [line for change in found["change"] for line in _wrapped(change + ".", "  - ")]
     return "\n".join(lines)
+
+
+def _held(starts: list[dict[str, Any]]) -> list[str]:
+    """What each start-up is held against; of those that are alike one after another the first."""
+    said = [(start["line"], _against(start)) for start in starts]
+    told = [one for one, before in zip(said, [(0, ""), *said], strict=False) if one[1] != before[1]]
+    if len(told) == 1:
+        return [told[0][1]]
+    return [f"from line {line:,} {text}" for line, text in told]
+
+
+def _against(start: dict[str, Any]) -> str:
+    if start["model"]:
+        rate = f"{start['bytes_per_token']:,} bytes per token"
+        where = (
+            f" on each of {start['tensor_parallel']} GPUs" if start["tensor_parallel"] > 1 else ""
+        )
+        return f"held against {start['model']}, cache in {start['kv_dtype']}: {rate}{where}"
+    if start["kv_dtype_unknown"]:
+        return (
+            "held against one another only: the log names a cache dtype whose size is not\n"
+            "known here; say with --kv-dtype which one to count"
+        )
+    return (
+        "held against one another only: name the model with --model to hold them\n"
+        "against the formula (and its dtype with --kv-dtype, if it is unusual)"
+    )
 
 
 def _reading(log: EngineLog, index: int) -> dict[str, Any]:

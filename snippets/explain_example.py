@@ -2,7 +2,7 @@
 
 import io
 
-from kvdocs.explain import answer, subject, table
+from kvdocs.explain import answer, subjects, table
 from kvdocs.serving.logs.reading import scan
 
 LOG = b"""\
@@ -13,4 +13,4 @@ concurrency for 32,768 tokens per request: 2.60x
 """
 
 log = scan(io.BytesIO(LOG))
-print(f"```text\n{table(answer(log, subject(log, None, None, None)))}\n```")
+print(f"```text\n{table(answer(log, *subjects(log, None, None, None)))}\n```")

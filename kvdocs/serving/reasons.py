@@ -7,7 +7,7 @@ marked ``inferred``: then it only says in which direction and how far the number
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -45,6 +45,10 @@ def _ranks(s: Subject) -> Iterable[Fraction]:
 def _stage(s: Subject) -> Iterable[Fraction]:
     layers = len(s.layout.layers)
     return {Fraction(count, layers) for count in (layers // s.pp, ceil_div(layers, s.pp))} - {1}
+
+
+def _spread(s: Subject) -> Iterable[Fraction]:
+    return {Fraction(1, s.dcp)} - {Fraction(1)}
 
 
 def _copies(s: Subject) -> Iterable[Fraction]:
@@ -160,6 +164,16 @@ REASONS = (
         (ENGINE,),
     ),
     Reason(
+        "decode_context",
+        "The tokens of a request are spread over GPUs",
+        "With decode context parallelism GPUs that would hold copies of the same cache hold "
+        "different tokens of it. Each holds a share of a request's tokens, and the number of "
+        "tokens printed is that of all of them.",
+        "Divide the tokens by --decode-context-parallel-size for those of one GPU",
+        _spread,
+        (ENGINE,),
+    ),
+    Reason(
         "head_copies",
         "KV heads are copied beyond their number",
         "There are more ranks than KV heads, so several ranks hold the same head. A GPU's share "
@@ -256,26 +270,38 @@ REASONS = (
 )
 
 
+BY_SCOPE = ("per_rank_or_total", "head_copies")  # not between numbers of known scope
+STATED = ("decode_context", "pipeline_stage", "per_rank_or_total")
+
+
 def explain(
-    low: Fraction, high: Fraction, formula: Fraction, subject: Subject, of: str
+    low: Fraction,
+    high: Fraction,
+    formula: Fraction,
+    subject: Subject,
+    of: str,
+    without: Container[str] = (),
 ) -> tuple[tuple[Reason, ...], tuple[Reason, ...]]:
-    """The reasons that take ``formula`` into the interval, and what else would do so alone.
+    """The reasons that take ``formula`` into the interval, and what else would do so alone; those
+    whose keys are in ``without`` are not looked at.
 
     One reason, or for a claim two where no one does; nothing where none do.
     """
     known = [
         (reason, set(reason.factors(subject)))
         for reason in REASONS
-        if of in reason.of and not (subject.dtype_known and reason.key == "cache_dtype")
+        if of in reason.of
+        and reason.key not in without
+        and not (subject.dtype_known and reason.key == "cache_dtype")
     ]
     fits = [
         reason
         for reason, factors in known
         if any(low <= formula * factor <= high for factor in factors)
     ]
-    if subject.pp > 1:  # what the log states comes before what it may be
-        fits.sort(key=lambda reason: reason.key not in ("pipeline_stage", "per_rank_or_total"))
-        fits.sort(key=lambda reason: reason.key != "pipeline_stage")
+    if subject.pp > 1 or subject.dcp > 1:  # what the log states comes before what it may be
+        order = {key: place for place, key in enumerate(STATED)}
+        fits.sort(key=lambda reason: order.get(reason.key, len(order)))
     if fits or of != CLAIM:
         return tuple(fits[:1]), tuple(fits[1:])
     for (one, ones), (two, twos) in combinations(known, 2):

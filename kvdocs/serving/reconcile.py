@@ -8,61 +8,89 @@ formula's value would be printed alike, that is to the last digit that was writt
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from kvdocs.formula.layout import CacheLayout
-from kvdocs.serving import reasons as why
-from kvdocs.serving import remarks
+from kvdocs.serving import bounds, remarks
+from kvdocs.serving.buffers import buffers, of_another_model
 from kvdocs.serving.check import Check
+from kvdocs.serving.comparing import as_printed, explained, noted, per_token, rate
 from kvdocs.serving.logs.phrase import Printed
 from kvdocs.serving.logs.reading import EngineLog, Reading
-from kvdocs.serving.logs.runs import every, longest_request, lowest, pool_tokens, runs
-from kvdocs.serving.planned import planned
-from kvdocs.serving.reasons import CLAIM, ENGINE, Reason
-from kvdocs.serving.subject import Subject, state_bytes
-from kvdocs.serving.vllm.layers import Options
+from kvdocs.serving.logs.runs import every, lowest, pool_tokens
+from kvdocs.serving.planned import concurrency
+from kvdocs.serving.pools import pool_checks
+from kvdocs.serving.reasons import BY_SCOPE, ENGINE
+from kvdocs.serving.started import Run, by_tokens, runs_of
+from kvdocs.serving.stated import claims, said_twice
+from kvdocs.serving.subject import Subject
 
-ROOMY = 20  # a pool that holds more such requests than this was not made for one
-MOST_LOST = Fraction(3, 2)  # a rank with more than this beyond another's is not "a bit more free"
-
-
-def reconcile(log: EngineLog, subject: Subject | None) -> list[Check]:
-    """Every comparison that the log's numbers allow, in the order of the log."""
-    block = log.settings.block_size or Options.block_size
-    found: list[Check] = []
-    for run in runs(log):
-        found += _identities(run, block, subject)
-        if not subject:
-            found += _said_twice(run)
-        else:
-            found += _pool(run, block, subject, log)
-            found += _request(run, block, subject)
-            for reading in run:
-                found += [*_cache(reading, run, subject), *_claim(reading, subject)]
-    return list(dict.fromkeys(found + _between(list(runs(log)), block, subject)))
+UNKNOWN_MODEL = (
+    "The concurrency is not tokens ÷ tokens per request. So it is in models with windows or "
+    "states; without the model it is compared with nothing"
+)
+ANOTHER_MODEL = (
+    "This cache has another number of layers than the model, so it is of another model, as for "
+    "drafts of speculative decoding, and is not compared"
+)
 
 
-def _identities(run: list[Reading], block: int, subject: Subject | None) -> Iterator[Check]:
+def reconcile(log: EngineLog, *held: Subject | None) -> list[Check]:
+    """Every comparison that the log's numbers allow, in the order of the log. ``held`` are the
+    subjects of its start-ups, or one for all of them."""
+    every_run = list(runs_of(log, held))
+    found = [check for run in every_run for check in _checks(run)]
+    return list(dict.fromkeys(found + _between(every_run)))
+
+
+def _checks(run: Run) -> Iterator[Check]:
+    yield from _identities(run)
+    if not run.subject:
+        yield from said_twice(run.readings)
+        return
+    yield from pool_checks(run, run.subject)
+    yield from _request(run, run.subject)
+    for reading in run.readings:
+        yield from buffers(reading, run.readings, run.subject)
+        yield from claims(reading, run.subject)
+
+
+def not_compared(log: EngineLog, *held: Subject | None) -> list[tuple[int, str]]:
+    """Lines whose numbers are compared with nothing though they might be, and why."""
+    notes = []
+    for run in runs_of(log, held):
+        for printed, reading in every(run.readings, "concurrency"):
+            check = by_tokens(run, printed, reading)
+            if check and not check.agrees and not run.subject:
+                notes.append((reading.line, UNKNOWN_MODEL))
+        for reading in run.readings:
+            if run.subject and of_another_model(reading, run.subject):
+                notes.append((reading.line, ANOTHER_MODEL))
+    return list(dict.fromkeys(notes))
+
+
+def _identities(run: Run) -> Iterator[Check]:
     """What must hold within the log, whatever the model; the first two not with windows, states."""
-    tokens = pool_tokens(run, block)
-    for blocks, reading in every(run, "blocks"):
-        counted = lowest(run, "tokens")
+    readings, block = run.readings, run.block
+    counted = lowest(readings, "tokens")
+    for blocks, reading in every(readings, "blocks"):
         if counted and reading.phrase.key == "vllm.blocks":
-            value, line = counted[0].value, counted[1].line
-            title = f"tokens = blocks × {block}"
-            yield Check("blocks", title, line, value, value, value, blocks.value * block, "tokens")
-    for printed, reading in every(run, "concurrency"):
-        length = reading.printed("length").value
-        if tokens and length:
-            title = "concurrency = tokens ÷ tokens per request"
-            formula = tokens[0] / length
-            check = _as_printed("concurrency", title, reading, printed, formula, "×")
-            mixed = not check.agrees and (subject is None or not subject.uniform)
-            yield _with(check, (remarks.PERHAPS_SHARED,) if mixed else ())
-    parts = [lowest(run, name) for name in ("total", "share", "weights", "other", "activation")]
-    memory = lowest(run, "memory")
+            yield _blocks(f"tokens = blocks × {block}", blocks.value * block, counted)
+    if run.by_hand and counted and run.subject and run.subject.uniform:
+        spread = run.subject.dcp
+        title = f"tokens = blocks set by hand × {block * spread}"
+        check = _blocks(title, Fraction(run.by_hand * block * spread), counted)
+        yield noted(check, *((remarks.BY_HAND,) if check.agrees else ()))
+    for printed, reading in every(readings, "concurrency"):
+        requests = by_tokens(run, printed, reading)
+        if requests and (requests.agrees or (run.subject and run.subject.uniform)):
+            yield requests
+        elif requests and run.subject:
+            yield _planned_concurrency(run, run.subject, requests, printed, reading)
+    parts = [
+        lowest(readings, name) for name in ("total", "share", "weights", "other", "activation")
+    ]
+    memory = lowest(readings, "memory")
     if memory and all(parts):
         total, share, *spent = (part[0] for part in parts if part)
         formula = total.value * share.value - sum(part.value for part in spent)
@@ -73,162 +101,80 @@ def _identities(run: list[Reading], block: int, subject: Subject | None) -> Iter
         yield Check("budget", title, line, value, low, high, formula, "bytes")
 
 
-def _pool(run: list[Reading], block: int, subject: Subject, log: EngineLog) -> Iterator[Check]:
-    """Memory ÷ tokens against the bytes a token takes on one GPU."""
-    tokens = pool_tokens(run, block)
-    if not tokens or not tokens[0]:
-        return
-    length = log.settings.length or longest_request(run)
-    if length and not subject.uniform and (memory := lowest(run, "memory")):
-        batch, line = log.settings.in_flight, tokens[1].line
-        if found := planned(memory[0], tokens[0], line, length, batch, block, subject):
-            yield found
-            return
-    parts = (
-        ("pool", "memory ÷ tokens", "memory", subject.rate),
-        ("keys", "memory of keys ÷ tokens", "k_size", subject.keys),
-        ("values", "memory of values ÷ tokens", "v_size", subject.values),
-    )
-    for key, title, name, of_a_token in parts:
-        memory = lowest(run, name)
-        if not memory or "cells" in memory[1]:
-            continue
-        formula = of_a_token()
-        # Whole blocks only: up to one is lost, and one may be held back by the engine.
-        rates = _per_token(memory[0], tokens[0], 2 * block)
-        check = _rate(key, title, tokens[1].line, *rates, formula, subject, ENGINE)
-        notes = _pool_notes(check, *memory, length, subject)
-        yield _with(check, (*check.reasons, *notes))
+def _blocks(title: str, formula: Fraction, tokens: tuple[Printed, Reading]) -> Check:
+    value, line = tokens[0].value, tokens[1].line
+    return Check("blocks", title, line, value, value, value, formula, "tokens")
 
 
-def _pool_notes(
-    check: Check, memory: Printed, reading: Reading, length: int | None, subject: Subject
-) -> Iterator[Reason]:
-    if "GB" in reading.phrase.text and memory.quantity.unit == "GiB":
-        yield remarks.GIB_CALLED_GB
-    if not check.agrees:
-        return
-    if (
-        length and subject.layout.bytes(length) * ROOMY < memory.value
-    ) or reading.phrase.engine == "TensorRT-LLM":
-        yield remarks.reserved(reading.phrase.engine)
-    if subject.tp > 1 and subject.over_all_ranks < subject.tp:
-        heads = subject.layout.kv_heads
-        yield remarks.WHOLE_LATENT if not heads else _named("head_copies")
+def _planned_concurrency(
+    run: Run, subject: Subject, check: Check, printed: Printed, reading: Reading
+) -> Check:
+    """The concurrency of a model with windows or states: as vLLM plans it, else within its bounds;
+    without the memory as many blocks as the tokens take."""
+    memory, length = lowest(run.readings, "memory"), int(reading.printed("length").value)
+    if memory:
+        line = reading.line
+        found = concurrency(printed, line, memory[0], length, run.setting, subject)
+        if found:
+            return found
+        room = memory[0].low, memory[0].high
+    elif run.tokens:
+        whole = bounds.of_requests(subject, run.setting, run.tokens[0], length)
+        room = whole.least, whole.most if whole.most is not None else whole.least
+    span = bounds.of_requests(subject, run.setting, Fraction(length), length)
+    low, high = span.times(printed.low, printed.high)
+    if not run.by_hand and low <= room[1] and (high is None or room[0] <= high):
+        return noted(check, remarks.PERHAPS_SHARED)
+    return check
 
 
-def _request(run: list[Reading], block: int, subject: Subject) -> Iterator[Check]:
+def _request(run: Run, subject: Subject) -> Iterator[Check]:
     """What one request needs, and the longest that fits, in the words of the start-up error."""
-    for needed, reading in every(run, "needed"):
+    readings, block = run.readings, run.block
+    for needed, reading in every(readings, "needed"):
         length = -(-reading.printed("length").value // block) * block
-        formula = subject.rate() * length
+        formula = subject.rate() * length / subject.dcp
         title = f"needed for one request of {int(length):,} tokens"
-        check = _as_printed("request", title, reading, needed, formula, "bytes")
-        yield _explained(check, subject, ENGINE)
-    longest, available = lowest(run, "longest"), lowest(run, "available")
+        check = as_printed("request", title, reading, needed, formula, "bytes")
+        check = explained(check, subject, ENGINE, BY_SCOPE)
+        yield _within(run, subject, check, Fraction(length), needed.low, needed.high)
+    longest, available = lowest(readings, "longest"), lowest(readings, "available")
     if longest and available and longest[0].value:
-        rates = _per_token(available[0], longest[0].value, 2 * block)
+        tokens, memory = longest[0].value, available[0]
+        ends = per_token(memory, tokens, 2 * block * subject.dcp)
         title = "memory ÷ longest request that fits"
-        line = longest[1].line
-        yield _rate("longest", title, line, *rates, subject.rate(), subject, ENGINE)
+        formula = subject.rate() / subject.dcp
+        check = rate("longest", title, longest[1].line, ends, formula, subject, ENGINE, BY_SCOPE)
+        yield _within(run, subject, check, tokens, memory.low / 2, memory.high)
 
 
-def _cache(reading: Reading, run: list[Reading], subject: Subject) -> Iterator[Check]:
-    """llama.cpp's buffers, allocated for so many cells; its recurrent states."""
-    if "state" in reading:
-        states, size = reading.printed("states").value, reading.printed("state")
-        if formula := states * state_bytes(subject):
-            title = f"recurrent states of {int(states):,} sequences"
-            check = _as_printed("states", title, reading, size, formula, "bytes")
-            yield _with(check, (remarks.SHORT_CONVOLUTION,) if check.agrees else ())
-        return
-    if "memory" not in reading or reading.phrase.engine != "llama.cpp":
-        return
-    memory = reading.printed("memory")
-    layers = reading.printed("layers").value if "layers" in reading else None
-    cells = _cells(reading, run, subject)
-    if not cells:
-        return
-    part = _part(subject, layers)
-    held = part or subject
-    keys, values = (reading.values.get(name, "") for name in ("k_type", "v_type"))
-    if keys:
-        held = replace(held, dtype=keys, dtype_known=True)
-    formula = held.rate(keys, values) * cells
-    title = f"cache for {int(cells):,} cells"
-    check = _as_printed("cache", title, reading, memory, formula, "bytes")
-    check = _explained(check, held, ENGINE)
-    notes = [remarks.GIB_CALLED_GB] if " MB" in reading.phrase.text else []
-    slots = lowest(run, "length")
-    if (slots and slots[0].quantity.unit == "cells" and slots[0].value < cells) or (
-        (many := lowest([reading], "sequences")) and many[0].value > 1
-    ):
-        notes.append(remarks.SLOTS)
-    yield _with(check, (*check.reasons, *notes))
+def _within(
+    run: Run, subject: Subject, check: Check, length: Fraction, low: Fraction, high: Fraction
+) -> Check:
+    """The check with what can be inferred of one request of a model with windows or states."""
+    if check.agrees or check.reasons:
+        return check
+    if subject.uniform:
+        own = not subject.plain and bounds.in_own_format(check.ratio or Fraction(0))
+        return noted(check, *((remarks.OWN_FORMAT,) if own else ()))
+    span = bounds.of_requests(subject, run.setting, length, int(length))
+    if not span.meets(low, high):
+        return check
+    return noted(check, remarks.PERHAPS_SHARED if subject.plain else remarks.OWN_FORMAT)
 
 
-def _cells(reading: Reading, run: list[Reading], subject: Subject) -> Fraction | None:
-    if "cell_layers" in reading:
-        return reading.printed("cell_layers").value / len(subject.keeping)
-    found = lowest([reading], "cells") or lowest(run, "cells")
-    return found[0].value if found else None
-
-
-def _part(subject: Subject, layers: Fraction | None) -> Subject | None:
-    """The part of a model that a line is about, told by the number of its layers."""
-    kept = subject.keeping
-    full = [layer for layer in kept if layer.window is None]
-    for group in (kept, full, subject.sliding):
-        if layers == len(group):
-            return replace(subject, layout=CacheLayout(tuple(group)))
-    return None
-
-
-def _claim(reading: Reading, subject: Subject) -> Iterator[Check]:
-    """A size that a person or a calculator states, per token, per block or for so many tokens."""
-    line, whole = reading.line, subject.rate() * subject.over_all_ranks
-    if "rate" in reading:
-        rates = _per_token(reading.printed("rate"), Fraction(1))
-        yield _rate("claim", "bytes per token", line, *rates, whole, subject, CLAIM)
-    if "block_memory" in reading:
-        memory, size = reading.printed("block_memory"), reading.printed("block_size").value
-        rates = _per_token(memory, size)
-        yield _rate("claim", "block ÷ its tokens", line, *rates, whole, subject, CLAIM)
-    if "claimed" in reading:
-        memory, tokens = reading.printed("claimed"), int(reading.printed("count").value)
-        times = reading.printed("times").value if "times" in reading else Fraction(1)
-        formula = subject.layout.bytes(tokens) * times
-        title = f"caches of {int(times):,} × {tokens:,} tokens"
-        check = _as_printed("claim", title, reading, memory, formula, "bytes")
-        full = whole * tokens * times
-        if not check.agrees and memory.low <= full <= memory.high and subject.sliding:
-            yield _with(check, (remarks.WINDOWS_FULL,))
-        else:
-            yield _explained(check, subject, CLAIM)
-
-
-def _said_twice(run: list[Reading]) -> Iterator[Check]:
-    """Bytes per token as somebody states them, against the memory and tokens they also state."""
-    stated = [r for r in run if "claimed" in r and "count" in r and "times" not in r]
-    for rate, reading in every(run, "rate"):
-        for other in stated:
-            memory, count = other.printed("claimed"), other.printed("count")
-            formula = memory.value / count.value
-            low = rate.low * formula / (memory.high / count.low)
-            high = rate.high * formula / (memory.low / count.high)
-            title = "bytes per token as stated, against memory ÷ tokens"
-            ends, unit = (rate.value, low, high), "bytes per token"
-            check = Check("rate", title, reading.line, *ends, formula, unit)
-            yield _explained(check, Subject(CacheLayout(())), CLAIM)
-
-
-def _between(found: list[list[Reading]], block: int, subject: Subject | None) -> list[Check]:
+def _between(found: list[Run]) -> list[Check]:
     """Two start-ups of one log on the same memory: the pools' ratio has a reason."""
     checks = []
     for before, after in pairwise(found):
-        first, second = pool_tokens(before, block), pool_tokens(after, block)
-        sizes = [lowest(run, "memory") for run in (before, after)]
+        subject, block = after.subject, after.block
+        first, second = (pool_tokens(run.readings, block) for run in (before, after))
+        sizes = [
+            lowest(run.readings, name) for run in (before, after) for name in ("memory", "k_size")
+        ]
         if not (first and second and subject) or any(sizes) or not first[0]:
+            continue
+        if before.subject != subject:
             continue
         low, high = second[0] / (first[0] + block), (second[0] + block) / first[0]
         if low <= 1 <= high:
@@ -236,59 +182,5 @@ def _between(found: list[list[Reading]], block: int, subject: Subject | None) ->
         title = "second pool ÷ first, if the memory was the same"
         ends = second[0] / first[0], low, high
         check = Check("pools", title, second[1].line, *ends, Fraction(1), "×")
-        checks.append(_explained(check, subject, ENGINE))
+        checks.append(explained(check, subject, ENGINE))
     return checks
-
-
-def _rate(
-    key: str,
-    title: str,
-    line: int,
-    printed: Fraction,
-    low: Fraction,
-    high: Fraction,
-    formula: Fraction,
-    subject: Subject,
-    of: str,
-) -> Check:
-    unit = "bytes per token" + (" on one GPU" if subject.tp > 1 and of == ENGINE else "")
-    return _explained(Check(key, title, line, printed, low, high, formula, unit), subject, of)
-
-
-def _as_printed(
-    key: str, title: str, reading: Reading, one: Printed, formula: Fraction, unit: str
-) -> Check:
-    return Check(key, title, reading.line, one.value, one.low, one.high, formula, unit)
-
-
-def _per_token(
-    memory: Printed, tokens: Fraction, lost: int = 0
-) -> tuple[Fraction, Fraction, Fraction]:
-    """Memory ÷ tokens, and its ends: up to ``lost`` tokens more may have had room."""
-    return memory.value / tokens, memory.low / (tokens + lost), memory.high / tokens
-
-
-def _explained(check: Check, subject: Subject, of: str) -> Check:
-    """The check with its reasons: none needed, exact ones, else what can be inferred."""
-    if check.agrees:
-        full = subject.sliding and len(subject.sliding) < len(subject.layout.layers)
-        return _with(check, (remarks.WINDOWS_FULL,) if full and of == ENGINE else ())
-    exact, instead = why.explain(check.low, check.high, check.formula, subject, of)
-    if exact or of == CLAIM:
-        return replace(_with(check, exact), instead=instead)
-    ratio = check.ratio or Fraction(0)
-    if not subject.plain:
-        return _with(check, (remarks.OWN_FORMAT,))
-    if not subject.uniform:
-        return _with(check, (remarks.PERHAPS_SHARED,))
-    if subject.tp > 1 and check.key in ("pool", "keys", "values") and 1 < ratio <= MOST_LOST:
-        return _with(check, (remarks.LOWEST_RANK,))
-    return check
-
-
-def _with(check: Check, reasons: tuple[Reason, ...]) -> Check:
-    return replace(check, reasons=tuple(dict.fromkeys(reasons)))
-
-
-def _named(key: str) -> Reason:
-    return next(reason for reason in why.REASONS if reason.key == key)

@@ -35,6 +35,44 @@ PERHAPS_SHARED = replace(
     says=SHARED_PAGES.says + " The settings that decide how many pages are not all in the log.",
     inferred=True,
 )
+BY_GROUP = Reason(
+    "tokens_by_group",
+    "The tokens are the blocks divided among the groups",
+    "vLLM up to 0.20.1 at least prints the blocks of the pool, divided by the number of groups of "
+    "layers, times the block size, as if every group needed as many; 0.33.0 no longer does. Groups "
+    "with a window or a state need fewer in a long request, so more fits than this number says.",
+    "Take the concurrency times the longest request for what fits",
+    lambda _: (),
+    (ENGINE,),
+)
+BY_HAND = Reason(
+    "blocks_by_hand",
+    "The number of blocks is set by hand",
+    "With --num-gpu-blocks-override the pool has the blocks that the flag says, whatever the "
+    "memory has room for.",
+    "Start without --num-gpu-blocks-override to use all the memory",
+    lambda _: (),
+    (ENGINE,),
+)
+POOLS_APART = Reason(
+    "pools_apart",
+    "Full and sliding layers have pools of their own",
+    "SGLang prints a line for each pool. Each holds some of the layers: the number fits those that "
+    "keep every token, or those that slide.",
+    "Add up the pools",
+    lambda _: (),
+    (ENGINE,),
+)
+WINDOWS_PARTLY = Reason(
+    "windows_in_part",
+    "Sliding layers are charged in part",
+    "The number lies between the layers that keep every token alone and all layers. How many "
+    "tokens of the sliding ones were reserved is not in the log.",
+    "Look for the engine's lines on its windows",
+    lambda _: (),
+    (ENGINE,),
+    inferred=True,
+)
 WINDOWS_FULL = Reason(
     "windows_as_full",
     "Sliding layers are charged for every token",
@@ -110,6 +148,10 @@ REMARKS = (
     SHORT_CONVOLUTION,
     LOWEST_RANK,
     SHARED_PAGES,
+    BY_GROUP,
+    BY_HAND,
+    POOLS_APART,
+    WINDOWS_PARTLY,
     WINDOWS_FULL,
     GIB_CALLED_GB,
     RESERVED,

@@ -34,8 +34,8 @@ def replay(report: Report) -> Replay:
     """
     log = scan(io.BytesIO(report.text.encode()))
     model = snapshot.load(report.snapshot) if report.snapshot else None
-    stated = report.dtype or log.settings.kv_dtype
-    dtype, known = cache_dtype(stated, model, log.settings.dtype)
+    stated = report.dtype or log.starts[0].kv_dtype
+    dtype, known = cache_dtype(stated, model, log.starts[0].dtype)
     subject = None
     if model:
         subject = Subject.of(model, report.tp, dtype, known)

@@ -5,7 +5,7 @@ In: a layout, the ranks, the cache dtype. Out: a ``Subject`` with the formula's 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -85,7 +85,8 @@ class Subject:
 
     ``fields`` are whole numbers of its config, for the mistakes that start from them.
     ``dtype_known``: the dtype was stated, so another one is no explanation. ``config`` is the
-    published one, where there is one. ``pp`` is the number of pipeline stages.
+    published one, where there is one. ``pp`` is the number of pipeline stages, ``dcp`` that of the
+    ranks over which the tokens of a request are spread.
     """
 
     layout: CacheLayout
@@ -96,6 +97,7 @@ class Subject:
     dtype_known: bool = False
     config: Mapping[str, object] = field(default_factory=dict)
     pp: int = 1
+    dcp: int = 1
 
     def __post_init__(self) -> None:
         if self.tp < 1:
@@ -105,7 +107,9 @@ class Subject:
                 share_of_heads(part.kv_heads, self.tp)
 
     @classmethod
-    def of(cls, model: Model, tp: int, dtype: str, known: bool, pp: int = 1) -> Subject:
+    def of(
+        cls, model: Model, tp: int, dtype: str, known: bool, pp: int = 1, dcp: int = 1
+    ) -> Subject:
         """The subject for a published model.
 
         Raises:
@@ -115,7 +119,7 @@ class Subject:
         config = EffectiveConfig.of(model.config, model.id)
         values = {**config.defaults, **config.published}
         fields = {name: value for name, value in values.items() if type(value) is int}
-        return cls(model.layout, model.id, tp, dtype, fields, known, model.config, pp)
+        return cls(model.layout, model.id, tp, dtype, fields, known, model.config, pp, dcp)
 
     @cached_property
     def parts(self) -> tuple[Layer, ...]:
@@ -154,6 +158,15 @@ class Subject:
     @property
     def sliding(self) -> list[Layer]:
         return [part for part in self.parts if part.window is not None]
+
+    @property
+    def full(self) -> list[Layer]:
+        """The parts that keep every token."""
+        return [part for part in self.keeping if part.window is None]
+
+    def only(self, parts: Iterable[Layer]) -> Subject:
+        """The same, if these were all it keeps."""
+        return replace(self, layout=CacheLayout(tuple(parts)))
 
     @property
     def has_states(self) -> bool:

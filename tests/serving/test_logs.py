@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvdocs.explain import answer, subject, table
+from kvdocs.explain import answer, subjects, table
 from kvdocs.facts.claims import load_claims
 from kvdocs.serving.logs import lines as log_lines
 from kvdocs.serving.logs import reading as logs
@@ -26,7 +26,7 @@ def found(text):
 def explained(text, **named):
     log = scan(io.BytesIO(text.encode()))
     given = {"model": None, "tp": None, "kv_dtype": None} | named
-    return answer(log, subject(log, **given))
+    return answer(log, *subjects(log, **given))
 
 
 # Lines copied from public logs and threads, and from engines' sources; each with what it says.

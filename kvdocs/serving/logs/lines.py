@@ -1,6 +1,7 @@
 """What is in the lines of a log, each shape of line read once.
 
-In: lines as bytes. Out: the phrases in each, with their numbers as printed. The shape of a line is
+In: lines as bytes. Out: the phrases in each, with their numbers as printed, and the settings that
+it states. The shape of a line is
 the line with every digit written as 0. Phrases look for digits, not for which ones, so in all lines
 of one shape the same is found at the same places; and a server prints few shapes, again and again.
 What is remembered is bounded; every regular expression is linear.
@@ -11,12 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from kvdocs.serving.logs.llama_cpp import PHRASES as LLAMA_CPP
 from kvdocs.serving.logs.others import ANY, OTHERS, PYTORCH
 from kvdocs.serving.logs.phrase import Phrase
-from kvdocs.serving.logs.settings import Settings
+from kvdocs.serving.logs.settings import HINTS, stated
 from kvdocs.serving.logs.sglang import SGLANG
 from kvdocs.serving.logs.vllm import PHRASES as START_UP
 from kvdocs.serving.logs.vllm_errors import ERRORS
@@ -29,7 +30,16 @@ LONGEST_KNOWN = 1 << 10  # bytes; shapes up to this length are remembered,
 MOST_KNOWN = 1 << 12  # and so many of them
 
 Found = tuple[Phrase, Mapping[str, str]]  # a phrase and its numbers as printed
+Settings = Mapping[str, str]  # by name
 Spot = tuple[Phrase, tuple[tuple[str, int, int], ...]]  # where in a line they stand
+
+
+class Read(NamedTuple):
+    """What is in a line."""
+
+    phrases: Sequence[Found]
+    settings: Settings
+
 
 _T = TypeVar("_T")
 _SHAPE = bytes.maketrans(b"123456789", b"000000000")
@@ -48,7 +58,7 @@ _PLACES: dict[bytes, list[int]] = {}  # of each hint, as a shape, the phrases it
 for _place, _phrase in enumerate(PHRASES):
     for _hint in _phrase.hints:
         _PLACES.setdefault(shape(_hint.encode()), []).append(_place)
-_SETTINGS = frozenset(map(shape, Settings.HINTS))
+_SETTINGS = frozenset(map(shape, HINTS))
 _HINTS = (*_PLACES, *_SETTINGS)
 
 
@@ -57,9 +67,8 @@ class Lines:
     """Reads lines, and remembers the spots of each shape. None stands for a shape in which the
     digits themselves may matter, an empty sequence for one that says nothing."""
 
-    settings: Settings
     shapes: dict[bytes, Sequence[Spot] | None] = field(default_factory=dict)
-    exact: dict[bytes, list[Found]] = field(default_factory=dict)
+    exact: dict[bytes, Read] = field(default_factory=dict)
 
     def hints(self, shapes: Sequence[bytes]) -> list[bytes]:
         """The hints in those shapes that are not known; to look for each hint in all of them at
@@ -73,7 +82,7 @@ class Lines:
             self.shapes.update(dict.fromkeys(new, ()))
         return found
 
-    def found(self, line: bytes, shaped: bytes, hints: Sequence[bytes]) -> Sequence[Found]:
+    def found(self, line: bytes, shaped: bytes, hints: Sequence[bytes]) -> Read:
         """What is in a line of that shape; if the shape is new, by these hints."""
         if shaped in self.shapes:
             spots = self.shapes[shaped]
@@ -81,10 +90,11 @@ class Lines:
             spots = self._learn(line, shaped, [hint for hint in hints if hint in shaped])
         if spots is None:
             return self._exactly(line, shaped)
-        return [
+        phrases = [
             (phrase, {name: line[start:end].decode() for name, start, end in places})
             for phrase, places in spots
         ]
+        return Read(phrases, {})
 
     def _learn(self, line: bytes, shaped: bytes, hints: Sequence[bytes]) -> Sequence[Spot] | None:
         spots: Sequence[Spot] | None = None
@@ -98,19 +108,19 @@ class Lines:
             _remember(self.shapes, shaped, spots)
         return spots
 
-    def _exactly(self, line: bytes, shaped: bytes) -> list[Found]:
+    def _exactly(self, line: bytes, shaped: bytes) -> Read:
         """What is in this very line; one that is known but for the time of day is not read
         again."""
         key = _TIME.sub(b"", line)
         if key in self.exact:
             return self.exact[key]
         text = line.decode("utf-8", "replace")
-        self.settings.read(text)
         hints = [hint for hint in _HINTS if hint in shaped]
-        found: list[Found] = [
+        phrases = [
             (phrase, {name: text[start:end] for name, start, end in places})
             for phrase, places in _spots(text, _places(hints))
         ]
+        found = Read(phrases, stated(text))
         if len(key) <= LONGEST_KNOWN:
             _remember(self.exact, key, found)
         return found

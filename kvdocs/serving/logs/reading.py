@@ -1,8 +1,8 @@
 """A log in, the numbers its engine printed about the cache out.
 
 In: the bytes of a start-up log, an error or a metrics scrape, of any size and with anything in it.
-Out: an ``EngineLog``: the ``Reading``s in order, and the ``Settings`` that the log states. It is
-read in pieces; what is kept is bounded; every regular expression is linear. Lines that no phrase is
+Out: an ``EngineLog``: the ``Reading``s in order, and the ``Settings`` of each start-up. It is read
+in pieces; what is kept is bounded; every regular expression is linear. Lines that no phrase is
 found in are left alone, and nothing but the numbers of a known phrase is kept.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -22,6 +23,7 @@ __all__ = ["PHRASES", "VLLM", "EngineLog", "Reading", "scan"]
 
 PIECE = 1 << 20  # bytes read at a time
 LONGEST_LINE = 1 << 16  # bytes; a longer line is cut into such pieces
+MOST_STARTS = 200  # start-ups told apart
 MOST_READINGS = 200  # different ones kept of one phrase; ranks print one each
 
 _ESCAPES = re.compile(rb"\x1b\[[0-9;]{0,16}[A-Za-z]|\^\[\[[0-9;]{0,16}m")  # colours
@@ -43,6 +45,16 @@ class Reading:
         return Printed(self.values[name], self.phrase.numbers[name])
 
     @property
+    def is_size(self) -> bool:
+        """Whether it is the size of a pool."""
+        return ("tokens" in self or "blocks" in self) and "sequences" not in self
+
+    @property
+    def ends_start(self) -> bool:
+        """Whether what a start-up makes of its settings is printed by now."""
+        return self.is_size or any(one in self for one in ("cells", "k_size", "needed", "longest"))
+
+    @property
     def shown(self) -> str:
         """The phrase with its numbers; nothing else of the line."""
         return self.phrase.show(self.values)
@@ -50,13 +62,18 @@ class Reading:
 
 @dataclass
 class EngineLog:
-    """What was found. ``times`` counts how often each reading was printed."""
+    """What was found. ``times`` counts how often each reading was printed; ``starts`` are the
+    settings of the start-ups, of which there is at least one."""
 
     readings: list[Reading] = field(default_factory=list)
-    settings: Settings = field(default_factory=Settings)
+    starts: list[Settings] = field(default_factory=lambda: [Settings()])
     lines: int = 0
     times: dict[int, int] = field(default_factory=dict)
     left_out: int = 0
+
+    def start_of(self, reading: Reading) -> int:
+        """Which start-up it is of, from 0."""
+        return bisect_right(self.starts, reading.line, lo=1, key=lambda one: one.line) - 1
 
     @property
     def engine(self) -> str:
@@ -75,7 +92,7 @@ def scan(stream: BinaryIO) -> EngineLog:
     """
     log = EngineLog()
     kept = _Kept(log)
-    lines = Lines(log.settings)
+    lines = Lines()
     for before, block in _blocks(stream, log):
         texts, shapes = block.split(b"\n"), shape(block).split(b"\n")
         hints = lines.hints(shapes)
@@ -84,7 +101,9 @@ def scan(stream: BinaryIO) -> EngineLog:
             if lines.shapes.get(shaped, unknown) != ():
                 for start in range(0, len(text), LONGEST_LINE):
                     cut = slice(start, start + LONGEST_LINE)
-                    for phrase, values in lines.found(text[cut], shaped[cut], hints):
+                    phrases, settings = lines.found(text[cut], shaped[cut], hints)
+                    kept.state(settings, number)
+                    for phrase, values in phrases:
                         kept.take(phrase, values, number)
     return log
 
@@ -96,10 +115,23 @@ class _Kept:
     log: EngineLog
     seen: dict[tuple[str, tuple[tuple[str, str], ...]], int] = field(default_factory=dict)
     of_phrase: dict[str, list[int]] = field(default_factory=dict)
+    started: bool = False  # whether the last start-up has printed what it makes of its settings
+
+    def state(self, stated: Mapping[str, str], line: int) -> None:
+        """Take up settings; after a pool's size they may be those of the next start-up."""
+        starts = self.log.starts
+        told_apart = self.started and len(starts) < MOST_STARTS
+        if another := starts[-1].next(stated, line) if told_apart else None:
+            starts.append(another)
+            self.seen.clear()
+            self.started = False
+        elif stated:
+            starts[-1].take(stated)
 
     def take(self, phrase: Phrase, values: Mapping[str, str], line: int) -> None:
         """Keep a reading or count it."""
         log, reading = self.log, Reading(phrase, values, line)
+        self.started = self.started or reading.ends_start
         key = (phrase.key, tuple(values.items()))
         if _starts_again(reading, log):
             self.seen.clear()

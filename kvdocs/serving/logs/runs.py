@@ -17,27 +17,18 @@ MOST = 10**15  # beyond any real count
 
 
 def runs(log: EngineLog) -> Iterator[list[Reading]]:
-    """The readings of each start-up: a memory line after a pool size begins the next.
+    """The readings of each start-up: one run for each that the settings tell apart, and within one
+    a memory line after a pool's size begins the next.
 
     Lines may have been pasted in another order: where the start-up has no memory yet, and no pool
     size follows, the memory is of the size before it.
     """
     run: list[Reading] = []
     readings = list(filter(_sound, log.readings))
-    last_size = max((place for place, one in enumerate(readings) if _is_size(one)), default=-1)
+    last_size = max((place for place, one in enumerate(readings) if one.is_size), default=-1)
     for place, reading in enumerate(readings):
-        sized = [one for one in run if _is_size(one)]
-        memory = any("memory" in one and not _is_size(one) for one in run)
-        again = (
-            _is_size(reading) and not memory and any(one.phrase is reading.phrase for one in sized)
-        )
-        swapped = (
-            not memory
-            and place > last_size
-            and all(one.phrase.engine == reading.phrase.engine for one in sized)
-        )
-        next_memory = "memory" in reading and sized and not _is_size(reading) and not swapped
-        if run and (again or next_memory):
+        another = bool(run) and log.start_of(run[0]) != log.start_of(reading)
+        if run and (another or _begins(reading, run, sizes_follow=place < last_size)):
             yield run
             run = []
         run.append(reading)
@@ -45,15 +36,22 @@ def runs(log: EngineLog) -> Iterator[list[Reading]]:
         yield run
 
 
+def _begins(reading: Reading, run: list[Reading], sizes_follow: bool) -> bool:
+    sized = [one for one in run if one.is_size]
+    memory = any("memory" in one and not one.is_size for one in run)
+    if not reading.is_size:
+        engines = {one.phrase.engine for one in sized}
+        swapped = not memory and not sizes_follow and engines == {reading.phrase.engine}
+        return "memory" in reading and bool(sized) and not swapped
+    same = [one for one in sized if one.phrase is reading.phrase]
+    return not memory and bool(same) and len(same) >= len(every(run, "window_tokens")) + 1
+
+
 def _sound(reading: Reading) -> bool:
     """Whether its counts can be counts; others are shown, and nothing is computed from them."""
     printed = [reading.printed(name) for name in reading.values if name in reading]
     counts = [one.value for one in printed if one.quantity.unit in COUNTS]
     return all(count.denominator == 1 and 0 < count <= MOST for count in counts)
-
-
-def _is_size(reading: Reading) -> bool:
-    return ("tokens" in reading or "blocks" in reading) and "sequences" not in reading
 
 
 def every(run: list[Reading], name: str) -> list[tuple[Printed, Reading]]:

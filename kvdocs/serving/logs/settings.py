@@ -1,14 +1,14 @@
 """The settings a log states: which model, how many ranks, which cache dtype.
 
-In: lines of a log. Out: ``Settings``. A model's name is compared with the models of the snapshot
-and never shown or sent anywhere, because a path in a log may be private.
+In: lines of a log. Out: ``Settings``, those of one start-up. A model's name is compared with the
+models of the snapshot and never shown or sent anywhere, because a path in a log may be private.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from kvdocs.facts import snapshot
 
@@ -22,6 +22,9 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("tp", rf"\btp[_-]size{_IS}{_NUMBER}"),
         ("tp", rf"\s--?tp[= ]{_NUMBER}"),
         ("pp", rf"pipeline[_-]parallel[_-]size{_IS}{_NUMBER}"),
+        ("dcp", rf"decode[_-]context[_-]parallel[_-]size{_IS}{_NUMBER}"),
+        # Before the size of the cache, in releases that print no such setting.
+        ("dcp", rf"cache size by the d?cp_world_size {_NUMBER}"),
         ("kv_dtype", rf"kv[_-]cache[_-]dtype{_IS}(?:torch\.)?([a-z]\w{{1,24}})"),
         ("kv_dtype", rf"kv_cache_quant_algo{_IS}(FP8|NVFP4)\b"),
         ("kv_dtype", r"KV Cache is allocated\. dtype: torch\.(\w{1,24})"),
@@ -42,71 +45,114 @@ _QUANTISED = re.compile(
 )
 
 
+HINTS = (
+    b"LLM engine",
+    b"vllm serve",
+    b" -tp ",
+    b" --tp ",
+    *b"tensor_parallel tensor-parallel tp_size --tp-size kv_cache_dtype kv-cache-dtype".split(),
+    *b"kv_cache_quant_algo block_size block-size max_model_len max-model-len cp_world_size".split(),
+    *b"max_num_batched_tokens max-num-batched-tokens max_seq_len decode_context_parallel".split(),
+    *b"decode-context-parallel model_path --model general.name".split(),
+)
+_WORDS = tuple(hint.decode() for hint in HINTS)
+
+
+def stated(line: str) -> dict[str, str]:
+    """The settings that a line states; of two mentions the first counts.
+
+    >>> stated("vllm serve Qwen/Qwen3-14B --tensor-parallel-size 2")
+    {'tp': '2', 'model': 'Qwen/Qwen3-14B'}
+    """
+    found: dict[str, str] = {}
+    if any(word in line for word in _WORDS):
+        for name, pattern in _PATTERNS:
+            if name not in found and (match := pattern.search(line)):
+                found[name] = match[1]
+    return found
+
+
 @dataclass
 class Settings:
-    """What the log says of itself; None where it does not. The first mention counts."""
+    """What the log says of one start-up, from ``line`` (from 1) on; None where it does not say.
 
-    HINTS: ClassVar[tuple[bytes, ...]] = (
-        b"LLM engine",
-        b"vllm serve",
-        b" -tp ",
-        b" --tp ",
-        *b"tensor_parallel tensor-parallel tp_size --tp-size kv_cache_dtype kv-cache-dtype".split(),
-        *b"kv_cache_quant_algo block_size block-size max_model_len max-model-len".split(),
-        *b"max_num_batched_tokens max-num-batched-tokens max_seq_len".split(),
-        *b"model_path --model general.name".split(),
-    )
+    ``before`` is what an earlier start-up said, where only some settings are stated anew.
+    """
 
-    _hints: ClassVar[tuple[str, ...]] = tuple(hint.decode() for hint in HINTS)
-
+    line: int = 1
     found: dict[str, str] = field(default_factory=dict)
+    before: Mapping[str, str] = field(default_factory=dict)
 
-    def read(self, line: str) -> None:
-        """Take up what a line states."""
-        if not any(hint in line for hint in self._hints):
-            return
-        for name, pattern in _PATTERNS:
-            if name not in self.found and (match := pattern.search(line)):
-                self.found[name] = match[1]
+    def take(self, stated: Mapping[str, str]) -> None:
+        """Take up what a line states. The first mention counts."""
+        if "model" in stated:
+            self.before = {}
+        self.found = {**stated, **self.found}
+
+    def next(self, stated: Mapping[str, str], line: int) -> Settings | None:
+        """The settings of the next start-up, if a line after a pool's size begins one: it names the
+        model, or gives a setting another value; then the others stay."""
+        if "model" in stated:
+            return Settings(line, dict(stated))
+        if all(self._get(name) in (None, value) for name, value in stated.items()):
+            return None
+        return Settings(line, dict(stated), {**self.before, **self.found})
+
+    def _get(self, name: str) -> str | None:
+        return self.found.get(name, self.before.get(name))
+
+    def _number(self, name: str) -> int | None:
+        value = self._get(name)
+        return int(value) if value else None
 
     @property
     def tp(self) -> int | None:
-        return int(self.found["tp"]) if "tp" in self.found else None
+        return self._number("tp")
 
     @property
     def pp(self) -> int:
         """Pipeline stages."""
-        return int(self.found.get("pp", 1))
+        return self._number("pp") or 1
+
+    @property
+    def dcp(self) -> int:
+        """Ranks over which the tokens of a request are spread (decode context parallelism)."""
+        return self._number("dcp") or 1
 
     @property
     def length(self) -> int | None:
         """The longest request that is accepted."""
-        return int(self.found["length"]) if "length" in self.found else None
+        return self._number("length")
 
     @property
     def in_flight(self) -> int | None:
         """The most tokens of one step, ``max_num_batched_tokens``."""
-        return int(self.found["in_flight"]) if "in_flight" in self.found else None
+        return self._number("in_flight")
 
     @property
     def block_size(self) -> int | None:
-        return int(self.found["block_size"]) if "block_size" in self.found else None
+        return self._number("block_size")
 
     @property
     def kv_dtype(self) -> str | None:
         """The cache dtype; None for ``auto``, which leaves it to the checkpoint."""
-        named = self.found.get("kv_dtype", "auto").lower()
+        named = (self._get("kv_dtype") or "auto").lower()
         return None if named == "auto" else named
 
     @property
     def dtype(self) -> str | None:
         """The model's own dtype, which the cache has where nothing else names one."""
-        return self.found.get("dtype")
+        return self._get("dtype")
+
+    @property
+    def version(self) -> tuple[int, ...]:
+        """The engine's version, as in (0, 11, 0); empty where it is not stated."""
+        return tuple(int(part) for part in (self._get("version") or "").split(".") if part)
 
     @property
     def model(self) -> str | None:
         """The id of the snapshot's model the log names, if it is exactly one."""
-        return known_model(self.found.get("model", ""))
+        return known_model(self._get("model") or "")
 
 
 def known_model(name: str) -> str | None:

@@ -47,17 +47,21 @@ SGLANG = (
         "max_total_num_tokens={tokens}",
         "How many tokens the cache holds over all requests.",
         {"tokens": TOKENS},
-        also=(r"sglang:max_total_num_tokens(?:\{[^}\n]{0,999}\})? <tokens>",),
+        also=(r"sglang:max_total_num_tokens(?:\{[^{}\n]{0,999}\})? <tokens>",),
     ),
     Phrase(
         "sglang.windows",
         "SGLang",
         "0.5.23, srt/model_executor/pool_configurator.py:889",
-        "Use sliding window memory pool",
+        "liding window memory pool",
         "Use sliding window memory pool. full_layer_tokens={full_tokens}, "
         "swa_layer_tokens={window_tokens}",
         "Two pools: one for layers that keep every token, one for sliding layers.",
         {"full_tokens": TOKENS, "window_tokens": TOKENS},
+        also=(
+            r"Use Sliding window memory pool\. full_layer_tokens=<full_tokens>, "
+            r"swa_layer_tokens=<window_tokens>",
+        ),
     ),
     Phrase(
         "sglang.states",
@@ -87,7 +91,7 @@ SGLANG = (
         "sglang:token_usage {fraction}",
         "Share of the fullest pool in use, from 0 to 1.",
         {"fraction": Quantity("of 1", ALL)},
-        also=(r"sglang:token_usage(?:\{[^}\n]{0,999}\})? <fraction>",),
+        also=(r"sglang:token_usage(?:\{[^{}\n]{0,999}\})? <fraction>",),
         highest=True,
     ),
     Phrase(
@@ -181,7 +185,7 @@ SGLANG = (
             means,
             {counted: quantity},
             change,
-            also=(rf"sglang:{name}(?:\{{[^}}\n]{{0,999}}\}})? <{counted}>",),
+            also=(rf"sglang:{name}(?:\{{[^{{}}\n]{{0,999}}\}})? <{counted}>",),
             highest=True,
         )
         for name, line, counted, quantity, means, change in (

@@ -82,6 +82,17 @@ PHRASES = (
         {"blocks": BLOCKS},
     ),
     Phrase(
+        "vllm.override",
+        "vLLM",
+        "V0 and V1, v1/core/kv_cache_planning.py:1526",
+        "with num_gpu_blocks_override",
+        "Overriding num_gpu_blocks={profiled} with num_gpu_blocks_override={override}",
+        "The blocks that the memory of one GPU has room for, and the number that "
+        "--num-gpu-blocks-override puts in its place: the pool has so many, whatever the memory.",
+        {"profiled": BLOCKS, "override": BLOCKS},
+        "Start without --num-gpu-blocks-override to use all the memory",
+    ),
+    Phrase(
         "vllm.profile_v0",
         "vLLM",
         "V0 from December 2024 on, worker.py:267",

@@ -31,7 +31,7 @@ METRICS = (
         "vllm:kv_cache_usage_perc {fraction}",
         "Share of blocks held by running requests, from 0 to 1.",
         {"fraction": Quantity("of 1", ALL)},
-        also=(r"vllm:(?:kv|gpu)_cache_usage_perc(?:\{[^}\n]{0,999}\})? <fraction>",),
+        also=(r"vllm:(?:kv|gpu)_cache_usage_perc(?:\{[^{}\n]{0,999}\})? <fraction>",),
         highest=True,
     ),
     Phrase(
@@ -45,7 +45,7 @@ METRICS = (
         "Above zero and rising: the cache is too small for the load. Lower --max-num-seqs, or make "
         "the cache larger",
         also=(
-            r"vllm:num_preemptions(?:_total)?(?:\{[^}\n]{0,999}\})? <preemptions>",
+            r"vllm:num_preemptions(?:_total)?(?:\{[^{}\n]{0,999}\})? <preemptions>",
             r"Preemptions: <preemptions>",
         ),
         highest=True,
@@ -95,7 +95,7 @@ METRICS = (
         "Tokens of prompts that were looked up in the prefix cache. The hits divided by these are "
         "the hit rate.",
         {"queried": LOOKED_UP},
-        also=(r"vllm:(?:gpu_)?prefix_cache_queries(?:_total)?(?:\{[^}\n]{0,999}\})? <queried>",),
+        also=(r"vllm:(?:gpu_)?prefix_cache_queries(?:_total)?(?:\{[^{}\n]{0,999}\})? <queried>",),
         highest=True,
     ),
     Phrase(
@@ -107,7 +107,7 @@ METRICS = (
         "Tokens of prompts whose blocks were still in the cache, so that they were not computed "
         "again.",
         {"hits": LOOKED_UP},
-        also=(r"vllm:(?:gpu_)?prefix_cache_hits(?:_total)?(?:\{[^}\n]{0,999}\})? <hits>",),
+        also=(r"vllm:(?:gpu_)?prefix_cache_hits(?:_total)?(?:\{[^{}\n]{0,999}\})? <hits>",),
         highest=True,
     ),
     Phrase(
@@ -118,7 +118,7 @@ METRICS = (
         "vllm:num_requests_running {running}",
         "Requests that hold blocks and are computed; the highest of the scrape is shown.",
         {"running": REQUESTS},
-        also=(r"vllm:num_requests_running(?:\{[^}\n]{0,999}\})? <running>",),
+        also=(r"vllm:num_requests_running(?:\{[^{}\n]{0,999}\})? <running>",),
         highest=True,
     ),
     Phrase(
@@ -130,7 +130,7 @@ METRICS = (
         "Requests that wait their turn: for blocks where the usage is near 1, else for a place "
         "among --max-num-seqs.",
         {"waiting": REQUESTS},
-        also=(r"vllm:num_requests_waiting(?:\{[^}\n]{0,999}\})? <waiting>",),
+        also=(r"vllm:num_requests_waiting(?:\{[^{}\n]{0,999}\})? <waiting>",),
         highest=True,
     ),
     Phrase(
@@ -141,6 +141,6 @@ METRICS = (
         "vllm:cache_config_info num_gpu_blocks={blocks}",
         "Blocks of the pool, as the metrics report them.",
         {"blocks": BLOCKS},
-        also=(r'vllm:cache_config_info\{[^}\n]{0,1500}?num_gpu_blocks="<blocks>"',),
+        also=(r'vllm:cache_config_info\{[^{}\n]{0,1500}?num_gpu_blocks="<blocks>"',),
     ),
 )
