@@ -24,8 +24,9 @@ SHARED_PAGES = Reason(
     "shared_pages",
     "Windows and states share the pool's pages",
     "Groups of layers draw pages of one size from one pool: a sliding layer takes pages up to its "
-    "window, a recurrent state one or more whole pages however long the request. Tokens are then "
-    "concurrency times the longest request, and memory ÷ tokens is not a rate of the model.",
+    "window, a recurrent state one or more whole pages however long the request. vLLM 0.33.0 then "
+    "prints as tokens the concurrency times the longest request, and memory ÷ tokens is not a rate "
+    "of the model.",
     "Compare with the same --max-model-len only; short requests pay the states in full",
     lambda _: (),
     (ENGINE,),
