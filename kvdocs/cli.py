@@ -103,12 +103,16 @@ def _parser(named: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
+_WHOLE = re.compile(r"[0-9]+|[0-9]{1,3}([,_][0-9]{3})+")
+
+
 def _whole(what: str, most: int) -> Callable[[str], int]:
-    """How an argument is read that is a whole number from 1 to ``most``."""
+    """How an argument is read that is a whole number from 1 to ``most``: 4096, 4,096 or 4_096."""
 
     def read(text: str) -> int:
         digits = text.replace(",", "").replace("_", "")
-        if not digits.isdecimal() or len(digits) > 13 or not 1 <= int(digits) <= most:
+        written = _WHOLE.fullmatch(text) and len(digits) <= 13
+        if not written or not 1 <= int(digits) <= most:
             raise argparse.ArgumentTypeError(f"{text[:40]!r} is not {what}")
         return int(digits)
 
@@ -126,7 +130,7 @@ def _risk(text: str) -> Any:
 
     number = text.removesuffix("%").strip()
     try:
-        risk = Fraction(number) / (100 if text.endswith("%") else 1)
+        risk = Fraction(number) / (100 if text.endswith("%") else 1) * text.isascii()
     except (ValueError, ZeroDivisionError):
         risk = Fraction(0)
     if not Fraction(1, 10**6) <= risk < 1:

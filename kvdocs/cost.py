@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 
-from kvdocs.evidence.known import known_by
+from kvdocs.evidence.known import known_by_model
 from kvdocs.facts.hub import find
 from kvdocs.facts.models import Model
 from kvdocs.formula import crossover, dtype_name
-from kvdocs.formula.config import STATED_BY_HAND, ConfigError, EffectiveConfig
-from kvdocs.formula.fields import ATTENTION
+from kvdocs.formula.architectures import rule_for
+from kvdocs.formula.config import ConfigError, EffectiveConfig
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DEFAULT_DTYPE, DTYPE_BYTES, EncoderLengthMissing
 from kvdocs.units import binary, exact
@@ -21,6 +22,8 @@ from kvdocs.units import binary, exact
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from typing import Any
+
+    from kvdocs.formula.rules.types import Rule
 
 
 # Where a config may name a cache dtype; kvdocs.formula.kv_dtype knows more.
@@ -32,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
     chosen = dtype_name(args.kv_dtype) if args.kv_dtype is not None else None
     model = find(args.model)
     dtype, named_by = (chosen, None) if chosen else kv_dtype(model)
+    if args.encoder_tokens is not None:
+        check_reads_an_encoder(model)
     try:
         found = answer(model, args.tokens, dtype, args.encoder_tokens, named_by)
     except EncoderLengthMissing as error:
@@ -42,6 +47,20 @@ def run(args: argparse.Namespace) -> int:
         found["engine"] = by_transformers(model, found)
     print(json.dumps(found, indent=2) if args.json else table(model, found))
     return 0
+
+
+def check_reads_an_encoder(model: Model) -> None:
+    """Refuse ``--encoder-tokens`` where it decides nothing.
+
+    Raises:
+        ValueError: no layer reads an encoder, or the config fixes the length of its output.
+    """
+    if model.layout.needs_encoder:
+        return
+    parts = [part for layer in model.layout.layers for part in layer.parts]
+    fixed = next((n for part in parts if (n := getattr(part, "encoder_tokens", None))), None)
+    why = f"its encoder always gives {fixed:,} tokens" if fixed else "it reads no encoder"
+    raise ValueError(f"{model.id}: --encoder-tokens does not go with it: {why}. Leave it out")
 
 
 def kv_dtype(model: Model) -> tuple[str, str | None]:
@@ -102,7 +121,7 @@ def answer(
         ],
         "weights_bytes": model.weights.bytes if model.weights else None,
         "from_defaults": _from_defaults(model),
-        "known_by": _known_by(model),
+        "known_by": known_by_model(model),
     }
 
 
@@ -139,21 +158,32 @@ KNOWN_BY = {
     "measured": "measured; for this architecture the formula equals, byte for byte, the cache that "
     "transformers allocates in 16 bits",
     "stated": "as stated by hand; whether the model keeps that was not checked",
-    "unverified": "unverified; the formula follows the config class, no cache was measured",
+    "unverified": "unverified; the formula follows the config class, and no cache that was "
+    "measured shows it",
 }
 
 
-def _known_by(model: Model) -> str:
-    if model.config["model_type"] == STATED_BY_HAND:
-        return "stated"
-    return known_by(model.config["model_type"], model.id)
-
-
 def _from_defaults(model: Model) -> dict[str, int]:
+    """Sizes that the config leaves out and that count: twice as much would be another layout."""
     config = EffectiveConfig.of(model.config, model.id)
-    absent = (name for name in ATTENTION if name not in config.published)
-    found = {name: config.defaults.get(name) for name in absent}
-    return {name: value for name, value in found.items() if isinstance(value, int)}
+    rule = rule_for(config.model_type)
+    return {
+        name: value
+        for name, value in config.defaults.items()
+        if type(value) is int
+        and rule
+        and name not in config.published
+        and _with_default(config, rule, name, 2 * value) != model.layout.layers
+    }
+
+
+def _with_default(
+    config: EffectiveConfig, rule: Rule, name: str, value: int
+) -> tuple[Layer, ...] | None:
+    try:
+        return tuple(rule(replace(config, defaults={**config.defaults, name: value})))
+    except ConfigError:  # it counts, and does not go with the rest
+        return None
 
 
 def _layer(layer: Layer, count: int, element_bytes: int, encoder_tokens: int) -> dict[str, Any]:

@@ -16,7 +16,8 @@ _NOUNS = "bit token conversation user request sequence layer head block element 
 COUNT_UNITS = frozenset(["%", "×", *_NOUNS.split(), *(noun + "s" for noun in _NOUNS.split())])
 
 _LITERAL = re.compile(
-    r"(?P<number>-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)(?P<space>[  ]?)(?P<unit>\D*)\Z"
+    r"(?P<number>-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)(?P<space>[  ]?)(?P<unit>\D*)\Z",
+    re.ASCII,
 )
 
 

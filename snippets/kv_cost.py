@@ -19,7 +19,10 @@ TOKENS = 4096  # the length of a conversation: put your own p99 here
 CONVERSATIONS = 50
 
 # A config with one of these has a cache that is not K and V of every KV head and token.
-OTHER_FORMULAS = ("is_encoder_decoder", "kv_lora_rank", "multi_query", "num_kv_shared_layers")
+OTHER_FORMULAS = (
+    *("is_encoder_decoder", "kv_lora_rank", "multi_query", "num_kv_shared_layers"),
+    *("mem_len", "attn_layers"),  # hidden states in place of K and V: XLNet, Reformer
+)
 
 
 def row(name: str) -> str:

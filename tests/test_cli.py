@@ -179,13 +179,64 @@ def test_numbers_check_fails_and_fix_mends(tmp_path):
 
 def test_defaults_that_stand_in_are_said():
     found = answer("cost", "google/gemma-3-4b-it")
-    assert found["from_defaults"] == {
-        "num_attention_heads": 8,
-        "num_key_value_heads": 4,
-        "head_dim": 256,
-    }
+    # KV heads and head_dim are the class's; its 8 attention heads then decide nothing.
+    assert found["from_defaults"] == {"num_key_value_heads": 4, "head_dim": 256}
     run = kvdocs("cost", "-", stdin='{"model_type": "llama", "num_hidden_layers": 2}')
-    assert "num_attention_heads 32, hidden_size 4,096\n" in run.stdout
+    assert "counts: hidden_size 4,096, num_attention_heads 32\n" in run.stdout
+    whisper = '{"model_type": "whisper", "decoder_layers": 12, "decoder_attention_heads": 12}'
+    run = kvdocs("cost", "-", "--json", stdin=whisper)
+    used = {"hidden_size": 384, "max_source_positions": 1500}
+    assert json.loads(run.stdout)["from_defaults"] == used
+    assert answer("cost", "deepseek-ai/DeepSeek-V3.2")["from_defaults"] == {}
+
+
+def test_falcon_40b_is_not_measured_as_its_heads_are_copied():
+    heads = '"num_attention_heads": 128, "num_kv_heads": 8, "hidden_size": 8192'
+    config = f'{{"model_type": "falcon", "new_decoder_architecture": true, {heads}}}'
+    run = kvdocs("cost", "-", "--json", "--engine", "transformers", stdin=config)
+    found = json.loads(run.stdout)
+    assert found["known_by"] == "unverified"
+    assert found["engine"]["bytes"] == 16 * found["bytes"]
+
+
+@pytest.mark.parametrize("tokens", [",,4", "4,", "10,00", "4__0", "٤", "４", "4.5", "+4"])
+def test_a_number_of_tokens_is_written_in_digits(tokens):
+    run = kvdocs("cost", "Qwen/Qwen2.5-7B-Instruct", "--tokens", tokens)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "is not a number of tokens" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        ("Qwen/Qwen2.5-7B-Instruct", "it reads no encoder"),
+        ("openai/whisper-large-v3", "its encoder always gives 1,500 tokens"),
+    ],
+)
+def test_an_encoder_length_that_decides_nothing_is_refused(model, why):
+    run = kvdocs("cost", model, "--encoder-tokens", "5")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert why in run.stderr
+
+
+NESTED = "a = " + "[" * 5000 + "]" * 5000
+LONG = '[[layers]]\nkeeps = "full"\nkv_heads = ' + "9" * 5000 + "\nhead_dim = 4"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [(NESTED, "nests deeper"), (LONG, "layout.toml: kv_heads")]
+)
+@pytest.mark.parametrize(
+    "command", [["cost"], ["fit", "--gpu", "4090"], ["explain", "{log}", "--model"]]
+)
+def test_toml_beyond_reading_is_one_sentence(text, said, command, tmp_path):
+    path, log = tmp_path / "layout.toml", tmp_path / "server.log"
+    path.write_text(text)
+    log.write_text("INFO GPU KV cache size: 100,000 tokens\n")
+    run = kvdocs(*(part.format(log=log) for part in command), str(path))
+    assert (run.returncode, run.stdout) == (2, "")
+    assert said in run.stderr
+    assert run.stderr.count("\n") == 1
 
 
 def shell(line):

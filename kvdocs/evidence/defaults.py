@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import inspect
 import json
+import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +92,42 @@ def _other_names(config_class: Any) -> dict[str, str]:
         real = config_class.attribute_map.get(alias, alias)
         if real not in own and real != alias:
             found.setdefault(real, alias)
+    for alias, real in (config_class.attribute_map | _popped(config_class)).items():
+        standard = found.get(real, real)
+        if alias != standard and standard in own:
+            found.setdefault(alias, standard)
     return found
+
+
+PROBE = 96  # no field's default, and divisible as head counts need it
+
+
+@cache
+def _popped(config_class: Any) -> dict[str, str]:
+    """Names that ``__post_init__`` takes from its keyword arguments, and the field they set.
+
+    ``n_embed`` of Bloom is no field and in no ``attribute_map``: its code is read for such names,
+    and the class tried with each.
+    """
+    code = "".join(
+        inspect.getsource(one.__post_init__)
+        for one in config_class.__mro__
+        if "__post_init__" in vars(one) and one.__module__.startswith("transformers.models.")
+    )
+    found = {}
+    for name in sorted(set(POPPED.findall(code)) - set(_field_names(config_class))):
+        made = vars(_made(config_class, **{name: PROBE}) or config_class)
+        taken = [field for field in _field_names(config_class) if made.get(field) == PROBE]
+        if taken:
+            found[name] = taken[0]
+    return found
+
+
+def _field_names(config_class: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(config_class)]
+
+
+POPPED = re.compile(r"""kwargs\.(?:pop|get)\(\s*["'](\w+)["']""")
 
 
 def _defaults(config_class: Any) -> dict[str, Any]:

@@ -11,6 +11,10 @@ import json
 import os
 from functools import cache
 
+from kvdocs.facts.models import Model
+from kvdocs.formula.config import STATED_BY_HAND, EffectiveConfig
+from kvdocs.serving.transformers.copies import copies_heads
+
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from typing import Any
@@ -38,6 +42,18 @@ def record(path: str) -> dict[str, Any]:
 def caches() -> dict[str, Any]:
     """The record of the published models."""
     return record(CACHES_FILE)
+
+
+def known_by_model(model: Model) -> str:
+    """``known_by`` for a model, ``stated`` where its layout is stated by hand.
+
+    Where transformers caches another shape, its caches show nothing about the formula's.
+    """
+    if model.config["model_type"] == STATED_BY_HAND:
+        return "stated"
+    if copies_heads(EffectiveConfig.of(model.config, model.id)):
+        return "unverified"
+    return known_by(model.config["model_type"], model.id)
 
 
 def known_by(

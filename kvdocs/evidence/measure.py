@@ -27,7 +27,7 @@ from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout, layout_of
 from kvdocs.formula.layers import plural
 from kvdocs.formula.layout import DTYPE_BYTES
-from kvdocs.serving.transformers.cache import bytes_by_transformers
+from kvdocs.serving.transformers.cache import behind_slice, bytes_by_transformers
 from kvdocs.units import binary, exact
 
 DEVICES = ("meta", "cpu", "cuda")
@@ -57,10 +57,14 @@ class LayerBytes:
 
 @dataclass(frozen=True)
 class Step:
-    """The cache when it has seen ``tokens`` tokens; ``formula`` is what they need, in bytes."""
+    """The cache when it has seen ``tokens`` tokens; ``formula`` is what they need, in bytes.
+
+    ``unfreed`` is what was compressed in this step and is freed by the next, in bytes.
+    """
 
     tokens: int
     formula: int
+    unfreed: int
     layers: tuple[LayerBytes, ...]
 
     @property
@@ -100,8 +104,11 @@ class Measurement:
 
     @property
     def equal(self) -> bool:
-        """Every layer is as the formula says after every step, and so is the sum."""
-        return not self.differences() and self.held == self.formula
+        """Every layer is as the formula says after every step, and so is the sum.
+
+        What the last step compressed and the next frees is in memory and not in the formula.
+        """
+        return not self.differences() and self.held == self.formula + self.steps[-1].unfreed
 
     def differences(self) -> list[str]:
         """A line for each step and layer where the cache is not what the formula says."""
@@ -132,10 +139,16 @@ def measure(
     Raises:
         ConfigError: the formula has no rule for the config, or cannot use a field.
         MeasureError: torch, transformers, the architecture, the device or the memory is missing,
-            or the sequence is too short.
+            the sequence is too short, or the cache depends on the length of an encoder's output.
     """
     layout = layout_of(config, source)
     _check(source, tokens - decoded, device, dtype)
+    if layout.needs_encoder:
+        raise MeasureError(
+            f"{source}: its decoder also keeps K and V of the encoder's output, whose length the "
+            "config does not fix, and this command runs the decoder only. For its architecture "
+            "with an encoder's output: kvdocs evidence sweep --only MODEL_TYPE."
+        )
     model = build_decoder(config, source, device, dtype)
     steps: list[Step] = []
     seen = 0
@@ -164,7 +177,8 @@ def answer(model: Model, found: Measurement) -> dict[str, Any]:
     """The measurement under its documented keys; every ``_bytes`` is exact.
 
     ``held_bytes`` is the memory behind the cache of ``tokens`` tokens and ``formula_bytes`` what
-    the formula says; ``equal`` is true where every layer agrees after all ``steps``: the prompt,
+    the formula says; ``unfreed_bytes`` is what the last step compressed, which is in ``held_bytes``
+    until the next step; ``equal`` is true where every layer agrees after all ``steps``: the prompt,
     then each decoded token. A step has ``shown_bytes`` (what the tensors show) and
     ``stored_bytes`` (the memory behind them). ``layers`` counts layers of a kind.
     ``parameter_bytes`` is the parameters times 2; ``weights_bytes`` is what is published, null
@@ -180,6 +194,7 @@ def answer(model: Model, found: Measurement) -> dict[str, Any]:
         "tokens": found.tokens,
         "held_bytes": found.held,
         "formula_bytes": found.formula,
+        "unfreed_bytes": found.steps[-1].unfreed,
         "equal": found.equal,
         "differences": found.differences(),
         "layers": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
@@ -217,9 +232,15 @@ def table(report: Mapping[str, Any]) -> str:
         "",
         f"cache    {exact(report['held_bytes'])} ({binary(report['held_bytes'])})",
         f"formula  {exact(report['formula_bytes'])}: {same}",
+        *_unfreed(report["unfreed_bytes"]),
         _weights_line(report),
     ]
     return "\n".join([*lines, *report["differences"]])
+
+
+def _unfreed(count: int) -> list[str]:
+    more = f"unfreed  {exact(count)}, which the last step compressed and the next one frees"
+    return [more] if count else []
 
 
 def _weights_line(report: Mapping[str, Any]) -> str:
@@ -251,7 +272,9 @@ def _step(
         expected = bytes_by_transformers(layer, tokens, new, size)
         layers.append(LayerBytes(index, layer.kind, shown, stored, *expected))
     formula = sum(layer.bytes(tokens, size) for layer in layout.layers)
-    return Step(tokens, formula, tuple(layers))
+    parts = [part for layer in layout.layers for part in layer.parts]
+    unfreed = sum(behind_slice(part, tokens, new, size) for part in parts)
+    return Step(tokens, formula, unfreed, tuple(layers))
 
 
 def _check(source: str, prompt: int, device: str, dtype: str) -> None:

@@ -28,7 +28,8 @@ LENGTHS = (64, 4096, 20_000)
 WHAT = (
     "Every cache was allocated by transformers on torch's meta device: a prompt of tokens - 1 and "
     "one decoded token. held is the memory behind the cache, formula what kvdocs computes, equal "
-    "whether every layer agrees. The last length passes every window of the model. "
+    "whether every layer agrees. The last length passes every window of the model; layers that "
+    "compress are measured one token past each length, when nothing of the last entry is left. "
     "parameters is the parameter count times 2 bytes, null where the whole model cannot be built; "
     "weights is the published size. "
     "To measure one again: kvdocs measure MODEL --tokens N"

@@ -27,7 +27,15 @@ import dataclasses
 from collections.abc import Mapping
 
 from kvdocs.formula.compressed import Compressed
-from kvdocs.formula.config import MOST_LAYERS, STATED_BY_HAND, ConfigError
+from kvdocs.formula.config import (
+    LARGEST,
+    MOST_LAYERS,
+    STATED_BY_HAND,
+    ConfigError,
+    shown,
+    too_long,
+    unread,
+)
 from kvdocs.formula.constant import CrossAttention, NoCache, Shared, State
 from kvdocs.formula.hidden import HiddenStates, HiddenWindow
 from kvdocs.formula.layers import Chunk, FullAttention, Latent, Layer, SlidingWindow
@@ -49,7 +57,6 @@ KINDS: dict[str, type[Layer]] = {
     "shared": Shared,
     "none": NoCache,
 }
-LARGEST = 10**9  # of any size; a typo must not give a number nobody can have meant
 MAY_BE_ZERO = {"conv", "recurrent", "rope_dim", "v_dim", "overlap"}
 
 
@@ -69,6 +76,9 @@ def parse(text: str, source: str) -> dict[str, object]:
         found = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(source, "", f"is not TOML: {error}") from None
+    except (ValueError, RecursionError) as error:
+        place = too_long(text, r"([\w.-]+)\s*=")
+        raise ConfigError(source, place, f"is not usable TOML: {unread(error)}") from None
     if "model_type" in found:
         raise ConfigError(source, "model_type", "is unknown", "Known are layers, name and source")
     return {"model_type": STATED_BY_HAND} | found
@@ -110,7 +120,7 @@ def _entry(entry: dict[str, object], source: str, place: str) -> tuple[Layer, in
     names = [name for name in listed if isinstance(name, str) and name in KINDS]
     if not names or len(names) != len(listed):
         remedy = f"Known are {', '.join(KINDS)}"
-        raise ConfigError(source, f"{place}, keeps", f"is {keeps!r}", remedy)
+        raise ConfigError(source, f"{place}, keeps", f"is {shown(keeps)}", remedy)
     sizes = {name: value for name, value in entry.items() if name not in ("keeps", "count")}
     if "head_dim" in sizes:
         if twice := {"k_dim", "v_dim"} & set(sizes):
@@ -122,6 +132,8 @@ def _entry(entry: dict[str, object], source: str, place: str) -> tuple[Layer, in
     for name in names:
         fields = dataclasses.fields(KINDS[name])  # type: ignore[arg-type]
         parts.append(KINDS[name](**_sizes(fields, sizes, source, place)))
+        if isinstance(parts[-1], State) and not parts[-1].conv + parts[-1].recurrent:
+            raise ConfigError(source, f"{place}, keeps", "is a state of 0 elements", "State a size")
         used |= {field.name for field in fields}
     if unknown := sorted(set(sizes) - used):
         raise ConfigError(
@@ -155,6 +167,6 @@ def _size(name: str, value: object, source: str, place: str) -> int:
         return value
     least = 0 if name in MAY_BE_ZERO else 1
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST:
-        problem = f"is {value!r}, not a whole number from {least} to {LARGEST:,}"
+        problem = f"is {shown(value)}, not a whole number from {least} to {LARGEST:,}"
         raise ConfigError(source, f"{place}, {name}", problem)
     return value

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than the formula to run
@@ -23,6 +25,7 @@ DEFAULTS_FILE = os.path.join(os.path.dirname(__file__), "defaults.json")
 
 STATED_BY_HAND = "stated by hand"  # the model_type of a layout in TOML, see by_hand.py
 MOST_LAYERS = 10_000  # beyond any real model; a typo must not fill the memory
+LARGEST = 10**9  # of any size; a typo must not give a number nobody can have meant
 
 
 class ConfigError(ValueError):
@@ -58,10 +61,27 @@ def parse_config(text: str, source: str) -> dict[str, object]:
             raise ConfigError(source, "", problem, "Resolve the conflict first") from None
         raise ConfigError(source, "", f"is not JSON: {error.msg} at {place}", remedy) from None
     except (ValueError, RecursionError) as error:
-        raise ConfigError(source, "", f"is not usable JSON: {error}", remedy) from None
+        place = too_long(text, r'"(\w+)"\s*:')
+        raise ConfigError(source, place, f"is not usable JSON: {unread(error)}", remedy) from None
     if not isinstance(found, dict):
-        raise ConfigError(source, "", f"holds {_show(found)}, not a JSON object", remedy)
+        raise ConfigError(source, "", f"holds {shown(found)}, not a JSON object", remedy)
     return found
+
+
+def unread(error: Exception) -> str:
+    """Why Python could not read numbers or lists that are well-formed."""
+    if isinstance(error, RecursionError):
+        return "it nests deeper than can be read"
+    return "a number there has more digits than can be read"
+
+
+def too_long(text: str, key: str) -> str:
+    """The field in ``text`` whose number Python will not read, empty where there is none.
+
+    ``key`` is the pattern of a name and what stands between it and its value.
+    """
+    found = re.search(rf"{key}[^\n\"]*?\d{{{sys.get_int_max_str_digits() or 4300}}}", text)
+    return found[1] if found else ""
 
 
 _MARKERS = ("<<<<<<<", "=======", ">>>>>>>")
@@ -121,6 +141,7 @@ class EffectiveConfig:
     defaults: Mapping[str, object]
     prefix: str = ""
     class_name: str = ""
+    given: Mapping[str, object] = field(default_factory=dict)  # under the names in the file
 
     @classmethod
     def of(cls, config: Mapping[str, object], source: str) -> EffectiveConfig:
@@ -143,8 +164,7 @@ class EffectiveConfig:
             named = _model_type({"model_type": entry["type"]} | {**config}, source, prefix)
             model_type = entry["type"] if entry.get("fixed") else named
             entry = class_entry(model_type)
-        names = entry.get("names", {})
-        published = {names.get(key, key): value for key, value in config.items()}
+        published = _standard(config, entry.get("names", {}), source, prefix)
         values = entry.get("defaults", {})
         return cls(
             source,
@@ -153,6 +173,7 @@ class EffectiveConfig:
             values | defaults if defaults else values,
             prefix,
             entry.get("class", ""),
+            config,
         )
 
     def get(self, name: str) -> object:
@@ -175,9 +196,10 @@ class EffectiveConfig:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int):
-            raise self.error(name, f"is {_show(value)}, not a whole number")
-        if value < 1:
-            raise self.error(name, f"is {value}; it must be 1 or more")
+            raise self.error(name, f"is {shown(value)}, not a whole number")
+        if not 1 <= value <= LARGEST:
+            bound = "1 or more" if value < 1 else f"{LARGEST:,} or less"
+            raise self.error(name, f"is {shown(value)}; it must be {bound}")
         return value
 
     def required(self, name: str) -> int:
@@ -201,7 +223,7 @@ class EffectiveConfig:
         value = self.get(name)
         if value is None or isinstance(value, bool):
             return bool(value)
-        raise self.error(name, f"is {_show(value)}, not true or false")
+        raise self.error(name, f"is {shown(value)}, not true or false")
 
     def whole(self, name: str) -> int:
         """A whole number, 0 or more.
@@ -211,7 +233,9 @@ class EffectiveConfig:
         """
         value = self.get(name)
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise self.error(name, f"is {_show(value)}, not a whole number of 0 or more")
+            raise self.error(name, f"is {shown(value)}, not a whole number of 0 or more")
+        if value > LARGEST:
+            raise self.error(name, f"is {shown(value)}; it must be {LARGEST:,} or less")
         return value
 
     def wholes(self, name: str) -> list[int] | None:
@@ -224,7 +248,7 @@ class EffectiveConfig:
         if value is None:
             return None
         if not isinstance(value, list) or not all(type(x) is int and x >= 0 for x in value):
-            raise self.error(name, f"is {_show(value)}, not a list of whole numbers")
+            raise self.error(name, f"is {shown(value)}, not a list of whole numbers")
         return value
 
     def times(self, factor: str, size: str) -> int:
@@ -235,9 +259,9 @@ class EffectiveConfig:
         """
         value, length = self.get(factor), self.required(size)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-            raise self.error(factor, f"is {_show(value)}, not a positive number")
-        if not 1 <= value * length < 10**15:
-            raise self.error(factor, f"is {_show(value)}; times {size} it is out of range")
+            raise self.error(factor, f"is {shown(value)}, not a positive number")
+        if not 1 <= value * length <= LARGEST:
+            raise self.error(factor, f"is {shown(value)}; times {size} it is out of range")
         return int(value * length)
 
     def part(self, name: str, model_type: str = "") -> EffectiveConfig:
@@ -250,15 +274,14 @@ class EffectiveConfig:
         """
         value = self.get(name)
         if value is not None and not isinstance(value, dict):
-            raise self.error(name, f"is {_show(value)}, not an object")
-        entry = class_entry(model_type)
-        names = entry.get("names", {})
+            raise self.error(name, f"is {shown(value)}, not an object")
+        entry, prefix = class_entry(model_type), f"{self.prefix}{name}."
         return replace(
             self,
             model_type=model_type or self.model_type,
-            published={names.get(key, key): own for key, own in (value or {}).items()},
+            published=_standard(value or {}, entry.get("names", {}), self.source, prefix),
             defaults=entry.get("defaults", {}),
-            prefix=f"{self.prefix}{name}.",
+            prefix=prefix,
             class_name=entry.get("class", self.class_name),
         )
 
@@ -269,7 +292,7 @@ class EffectiveConfig:
             ConfigError: it is no object.
         """
         if not isinstance(value, dict):
-            raise self.error(name, f"is {_show(value)}, not an object")
+            raise self.error(name, f"is {shown(value)}, not an object")
         return replace(self, published=value, defaults={}, prefix=f"{self.prefix}{name}.")
 
     def per_layer(self) -> dict[int, dict[str, object]]:
@@ -292,6 +315,16 @@ class EffectiveConfig:
         names = class_entry(self.model_type).get("names", {})
         mine = {names.get(key, key): value for key, value in own.items()}
         return replace(self, published=self.published | mine)
+
+    def before_it_derives(self, own: str, other: str, derived: str) -> None:
+        """Refuse a config that has ``other`` where its class reads ``own`` to derive ``derived``.
+
+        Both name the same field, but the class derives before it looks at other names, so the
+        default of ``own`` would decide.
+        """
+        if other in self.given and own not in self.given:
+            problem = f"stands where {self.class_name} derives {derived} from {own}"
+            raise self.error(other, problem, f"Publish {own}, or {derived} itself")
 
     def at_most(self, layers: list[str], name: str) -> list[str]:
         """``layers``, unless there are more than any real model has."""
@@ -321,6 +354,30 @@ class EffectiveConfig:
         return ConfigError(self.source, self.prefix + name, problem, remedy)
 
 
+def _standard(
+    given: Mapping[str, object], names: Mapping[str, str], source: str, prefix: str
+) -> dict[str, object]:
+    """What is given, under standard names; a field that stands under two of them is one field.
+
+    Raises:
+        ConfigError: the two differ.
+    """
+    published = {names.get(key, key): value for key, value in given.items()}
+    if len(published) == len(given):
+        return published
+    used: dict[str, str] = {}
+    for key, value in given.items():
+        if value is None:
+            continue
+        name = names.get(key, key)
+        other = used.setdefault(name, key)
+        if given[other] != value:
+            problem = f"is {shown(value)} and {other}, the same field, is {shown(given[other])}"
+            raise ConfigError(source, prefix + key, problem, "Keep the one that is meant")
+        published[name] = value
+    return published
+
+
 def _text_part(
     config: Mapping[str, object], path: str, source: str, prefix: str
 ) -> tuple[Mapping[str, object] | None, str]:
@@ -332,7 +389,7 @@ def _text_part(
         prefix += key + "."
         found = part.get(key) if part is not None else None
         if found is not None and not isinstance(found, Mapping):
-            raise ConfigError(source, prefix[:-1], f"is {_show(found)}, not an object")
+            raise ConfigError(source, prefix[:-1], f"is {shown(found)}, not an object")
         part = found
     if part is not None and path == OLDER_TEXT and "sliding_window" in config:
         part = {**part, "sliding_window": config["sliding_window"]}
@@ -348,12 +405,15 @@ def _model_type(config: Mapping[str, object], source: str, prefix: str) -> str:
     model_type = config.get("model_type")
     if isinstance(model_type, str) and model_type:
         return model_type
-    problem = "is missing" if model_type is None else f"is {_show(model_type)}, not a name"
+    problem = "is missing" if model_type is None else f"is {shown(model_type)}, not a name"
     remedy = "The model_type says which code reads the config; take the whole file"
     raise ConfigError(source, prefix + "model_type", problem, remedy)
 
 
-def _show(value: object) -> str:
+def shown(value: object) -> str:
     """A value as it stands in the file, cut to a readable length."""
-    text = json.dumps(value, default=str)
+    try:
+        text = json.dumps(value, default=str)
+    except (ValueError, RecursionError):  # more digits than Python writes, or too deep
+        return "too long to show"
     return text if len(text) <= 40 else text[:37] + "..."

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from kvdocs.evidence.known import known_by
+from kvdocs.evidence.known import known_by_model
 from kvdocs.facts.models import Model
 from kvdocs.formula import ConfigError, crossover
 from kvdocs.formula.config import EffectiveConfig
@@ -83,7 +83,7 @@ def model_row(model: Model) -> dict[str, Any]:
         "weights_from": weights.source if weights else None,
         "weights_confidence": weights.confidence if weights else None,
         "crossover_at_4096_tokens": crossover(weights.bytes, held) if weights else None,
-        "known_by": known_by(model.config["model_type"], model.id),
+        "known_by": known_by_model(model),
         "config_source": model.source.kind,
         "config_from": f"{model.source}; {model.source.detail}",
         "config_agrees": "; ".join(model.agrees),

@@ -104,11 +104,14 @@ def test_layers_and_windows_are_those_of_transformers_own_list(model_type, chang
     bring_own_layers()
     needed = changes()[model_type].set if model_type in changes() else {}
     base = {k: v for k, v in needed.items() if "." not in k} | NEEDED.get(model_type, {})
-    fields = base | change
+    names = class_entry(model_type).get("names", {})
+    same = {names.get(name, name) for name in change}  # the field, under whichever name
+    others = {k: v for k, v in base.items() if names.get(k, k) not in same}
+    fields = others | change
     if list(change.values()) in (["reversed"], ["all"]):
         name = next(iter(change))
         standing = getattr(CONFIG_MAPPING[model_type](**base), name)
-        fields = base | {name: list(reversed(standing))}
+        fields = others | {name: list(reversed(standing))}
     try:
         config = CONFIG_MAPPING[model_type](**copy.deepcopy(fields))
         built = DynamicCache(config=config).layers

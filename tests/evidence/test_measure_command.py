@@ -24,6 +24,7 @@ KEYS = [
     "tokens",
     "held_bytes",
     "formula_bytes",
+    "unfreed_bytes",
     "equal",
     "differences",
     "layers",
@@ -96,6 +97,23 @@ def test_a_difference_is_status_1_and_names_the_layers(tiny, capsys, monkeypatch
     assert "NOT EQUAL" in out
     assert f"{tiny}: layer 0 (full) after 20 tokens" in out
     assert "layer 1 " not in out
+
+
+@pytest.mark.parametrize("tokens", [2, 4, 64, 67, 128, 129, 300])
+def test_layers_that_compress_are_equal_at_every_length(tokens, capsys):
+    if reason := no_meta():
+        pytest.skip(reason)
+    model = "deepseek-ai/DeepSeek-V4-Flash"
+    assert main(["measure", model, "--tokens", str(tokens), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["held_bytes"] == found["formula_bytes"] + found["unfreed_bytes"]
+    assert bool(found["unfreed_bytes"]) == (tokens % 4 == 0)  # an entry was just completed
+
+
+def test_a_decoder_whose_encoder_has_no_fixed_length_is_refused(tmp_path, capsys):
+    (tmp_path / "config.json").write_text('{"model_type": "t5"}')
+    assert main(["measure", str(tmp_path)]) == 2
+    assert "the encoder's output, whose length the config does not fix" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

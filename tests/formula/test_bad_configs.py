@@ -95,6 +95,27 @@ def test_a_model_without_a_rule_is_refused_with_the_fields_that_were_found(model
     assert caught.value.field == "model_type"
 
 
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [
+        ({"model_type": "llama", "head_dim": 10**30}, "head_dim"),
+        (
+            {"model_type": "llama", "hidden_size": 10**9 + 1, "num_attention_heads": 1},
+            "hidden_size",
+        ),
+        ({"model_type": "mpt", "attn_config": {"kv_n_heads": 8}}, "attn_config.kv_n_heads"),
+        (
+            {"model_type": "mpt", "attn_config": {"attn_type": "grouped_query_attention"}},
+            "attn_config.attn_type",
+        ),
+    ],
+)
+def test_a_size_that_no_cache_can_have_is_refused_by_its_name(config, field):
+    with pytest.raises(ConfigError) as caught:
+        layout_of(config)
+    assert caught.value.field == field
+
+
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("value", [None, -1, 0, "x", [], {}, 1.5, True, float("nan"), 10**30])
 @pytest.mark.parametrize("config", [QWEN, GPT_OSS, DEEPSEEK], ids=["qwen", "gpt-oss", "deepseek"])

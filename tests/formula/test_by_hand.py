@@ -111,6 +111,10 @@ def test_every_kind_can_be_stated(kind):
         (GPT_OSS.replace("count = 12", "count = 10001"), "layers entry 1"),
         (GPT_OSS + "rate = 4", "layers entry 2, rate"),
         ("tokens = 3\n" + GPT_OSS, "tokens"),
+        ('[[layers]]\nkeeps = "state"\nconv = 0\nrecurrent = 0', "layers entry 1, keeps"),
+        (f'[[layers]]\nkeeps = "index"\nindex_dim = {"9" * 5000}', "index_dim"),
+        (f'[[layers]]\nkeeps = "index"\nindex_dim = 0x{"f" * 5000}', "layers entry 1, index_dim"),
+        ("a = " + "[" * 5000 + "]" * 5000, ""),
         ("[[layers]", ""),
     ],
 )

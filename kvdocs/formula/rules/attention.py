@@ -6,7 +6,7 @@ In: an effective config. Out: layers. Sources are the config and attention class
 
 from __future__ import annotations
 
-from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.config import EffectiveConfig, shown
 from kvdocs.formula.layers import FullAttention, Layer, PromptAndWindow, SlidingWindow
 from kvdocs.formula.rules.keeps import (
     check_divides,
@@ -81,6 +81,24 @@ def bigcode(cfg: EffectiveConfig) -> FullAttention:
     """``multi_query`` means one KV head, else every head has its own (StarCoder 1)."""
     layer = every_head(cfg)
     return FullAttention(1 if cfg.flag("multi_query") else layer.kv_heads, layer.k_dim, layer.v_dim)
+
+
+def mpt(cfg: EffectiveConfig) -> FullAttention:
+    """Every head has its own K and V; MptAttention knows no other.
+
+    MosaicML's own code groups heads by ``attn_config``, which transformers 5.24.0 refuses.
+    """
+    layer, own = every_head(cfg), cfg.part("attn_config")
+    if own.get("attn_type") not in (None, "multihead_attention"):
+        problem = f"is {shown(own.get('attn_type'))}, and the class keeps K and V of every head"
+        raise own.error("attn_type", problem, STATE_IT)
+    if own.get("kv_n_heads") is not None and own.required("kv_n_heads") != layer.kv_heads:
+        problem = f"is {shown(own.get('kv_n_heads'))}, and the class keeps {layer.kv_heads} heads"
+        raise own.error("kv_n_heads", problem, STATE_IT)
+    return layer
+
+
+STATE_IT = "State the layout by hand, in a TOML file: docs/compute.md says how"
 
 
 def decoder_of_encoder_class(cfg: EffectiveConfig) -> Layer:
@@ -166,7 +184,7 @@ _GROUPED = """
 _HIDDEN_ONLY = "chameleon deepseek_ocr2_text emu3_text_model stablelm"
 _EVERY_HEAD = """
     biogpt bloom codegen ctrl git gpt-sw3 gpt2 gpt_neo gpt_neox gpt_neox_japanese gptj
-    kosmos_2_5_text_model kosmos_2_text_model mpt opt persimmon xglm
+    kosmos_2_5_text_model kosmos_2_text_model opt persimmon xglm
 """
 _ONE_WINDOW = """
     doge kyutai_speech_to_text ministral3 mistral mixtral moshi phi3 phi4_multimodal phimoe
@@ -231,6 +249,7 @@ RULES: dict[str, Rule] = {
     "ministral": sliding(
         named(lambda cfg, count: [FULL if cfg.get("sliding_window") is None else SLIDING] * count)
     ),
+    "mpt": by_type(all_full, full_attention=mpt),
     "muse_glimmer_text": sliding(backward_nth(4)),
     "muse_spark_text": sliding(backward_nth(4)),
     "olmo3": sliding(every_nth(4)),

@@ -42,7 +42,11 @@ def whisper(cfg: EffectiveConfig) -> list[Layer]:
 def moonshine(cfg: EffectiveConfig) -> list[Layer]:
     """Grouped heads under decoder names; MoonshineDecoderLayer."""
     heads = cfg.required("decoder_num_attention_heads")
-    kv_heads = cfg.optional("decoder_num_key_value_heads") or heads
+    kv_heads = cfg.optional("decoder_num_key_value_heads")
+    if kv_heads is None:
+        names = "decoder_num_attention_heads", "num_attention_heads", "decoder_num_key_value_heads"
+        cfg.before_it_derives(*names)
+        kv_heads = heads
     dim = hidden_per_head(cfg, heads)
     layer = with_cross(cfg, FullAttention(kv_heads, dim, dim))
     return [layer] * cfg.count("decoder_num_hidden_layers")
@@ -50,7 +54,10 @@ def moonshine(cfg: EffectiveConfig) -> list[Layer]:
 
 def t5(cfg: EffectiveConfig) -> list[Layer]:
     """``d_kv`` wide heads; ``num_decoder_layers``, else as many as the encoder; T5Attention."""
-    counted = "num_decoder_layers" if cfg.get("num_decoder_layers") else "num_hidden_layers"
+    counted = "num_decoder_layers"
+    if not cfg.get(counted):
+        cfg.before_it_derives("num_layers", "num_hidden_layers", counted)
+        counted = "num_hidden_layers"
     heads, dim = cfg.required("num_attention_heads"), cfg.required("d_kv")
     return [with_cross(cfg, FullAttention(heads, dim, dim))] * cfg.count(counted)
 

@@ -148,7 +148,7 @@ def dots3_window(cfg: EffectiveConfig) -> Layer:
         dim = cfg.optional("swa_qk_rope_head_dim") or (cfg.optional("swa_head_dim") or 256) - nope
     else:
         rank, dim = cfg.required("kv_lora_rank"), cfg.required("qk_rope_head_dim")
-    length = cfg.optional("sliding_window") or cfg.optional("sliding_window_size") or 512
+    length = cfg.optional("sliding_window") or 512
     return LatentWindow(rank, dim, length)
 
 

@@ -19,8 +19,17 @@ def latent_and_index(cfg: EffectiveConfig) -> Layer:
 
 
 def doubled(cfg: EffectiveConfig) -> list[Layer]:
-    """Two attention layers in each of ``num_layers`` blocks; LongcatFlashConfig."""
-    return [latent(cfg)] * (2 * cfg.count("num_layers"))
+    """Two attention layers in each of ``num_layers`` blocks; LongcatFlashConfig.
+
+    A published ``num_hidden_layers`` counts the layers, and sets ``num_layers`` to half of it.
+    """
+    blocks = cfg.count("num_layers")
+    if (layers := cfg.optional("num_hidden_layers")) is not None:
+        if "num_layers" in cfg.published and layers != 2 * blocks:
+            problem = f"is {layers}, not twice the num_layers of {blocks}"
+            raise cfg.error("num_hidden_layers", problem, "Keep the one that is meant")
+        blocks = cfg.count("num_hidden_layers") // 2
+    return [latent(cfg)] * (2 * blocks)
 
 
 def indexed(cfg: EffectiveConfig) -> list[str]:

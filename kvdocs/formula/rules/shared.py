@@ -10,7 +10,7 @@ from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import Shared
 from kvdocs.formula.layers import FullAttention, Layer
 from kvdocs.formula.rules.attention import last_full
-from kvdocs.formula.rules.keeps import full, window
+from kvdocs.formula.rules.keeps import check_divides, full, window
 from kvdocs.formula.rules.types import Rule, by_type, every_nth
 
 
@@ -40,6 +40,10 @@ def wide_full(cfg: EffectiveConfig) -> FullAttention:
     # A class without attention_k_eq_v (Diffusion Gemma) always counts the global KV heads.
     own_heads = cfg.flag("attention_k_eq_v") if "attention_k_eq_v" in cfg.defaults else True
     kv_heads = cfg.optional("num_global_key_value_heads") if own_heads else None
+    if kv_heads:
+        check_divides(
+            cfg, "num_global_key_value_heads", kv_heads, cfg.required("num_attention_heads")
+        )
     return FullAttention(kv_heads or layer.kv_heads, dim, dim)
 
 

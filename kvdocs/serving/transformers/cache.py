@@ -25,6 +25,7 @@ from kvdocs.formula.layout import (
     dtype_name,
 )
 from kvdocs.formula.several import IndexKeys, Several
+from kvdocs.serving.transformers.copies import copies_heads
 
 RELEASE = (5, 24, 0)  # the one that is described where no other is named
 # The first release that caches a type's latent. Before it, K and V of every head were cached:
@@ -87,10 +88,26 @@ def bytes_by_transformers(
         own = part.bytes(tokens, element_bytes, encoder_tokens)
         if isinstance(part, Buckets):
             own = _buckets(part, tokens, new)
-        joined = (tokens - new) % part.period + new - tokens % part.period
         shown += own
-        stored += own + joined * part.elements_per_token * element_bytes * (part.period > 1)
+        stored += own + behind_slice(part, tokens, new, element_bytes)
     return shown, stored
+
+
+def behind_slice(part: Layer, tokens: int, new: int, element_bytes: int) -> int:
+    """Bytes behind the slice of waiting tokens that it does not show, after a step of ``new``.
+
+    The tokens that a step compresses stay in memory until the next step makes its own slice, so
+    after each token that completes an entry (DeepseekV4HCACache.store_compression_weights).
+
+    >>> from kvdocs.formula.compressed import Compressed
+    >>> layer = Compressed(rate=4, entry=640, waiting=2560)
+    >>> [behind_slice(layer, tokens, 1, element_bytes=2) for tokens in (63, 64, 65)]
+    [0, 20480, 0]
+    """
+    if part.period == 1:
+        return 0
+    joined = (tokens - new) % part.period + new - tokens % part.period
+    return joined * part.elements_per_token * element_bytes
 
 
 def held(
@@ -192,13 +209,13 @@ def static(
 def as_cached(layout: CacheLayout, config: Mapping[str, object], source: str) -> CacheLayout:
     """The layout in the shape that transformers caches it; mostly the same.
 
-    Falcon's new decoder copies K and V for all heads (models/falcon/modeling_falcon.py:260-261).
+    Where heads are copied, each has K and V of its own.
 
     Raises:
         ConfigError: a field that the cached shape needs is missing.
     """
     effective = EffectiveConfig.of(config, source)
-    if effective.model_type == "falcon" and effective.flag("new_decoder_architecture"):
+    if copies_heads(effective):
         return layout.without_sharing(effective.required("num_attention_heads"))
     return layout
 
