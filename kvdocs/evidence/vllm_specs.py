@@ -17,7 +17,7 @@ from unittest.mock import MagicMock, patch
 
 from kvdocs.evidence.vllm_backends import flashinfer_backend
 from kvdocs.evidence.vllm_compressed import specs_of_stages
-from kvdocs.evidence.vllm_sparse import sparse_format
+from kvdocs.evidence.vllm_sparse import SPARSE_CARDS, sparse_format
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ STATE_MODELS = {  # models whose layers without attention keep a state: module a
     "qwen3_5_text": ("qwen3_next", "Qwen3NextForCausalLM"),
     "qwen3_5_moe_text": ("qwen3_next", "Qwen3NextForCausalLM"),
 }
-SPARSE_CARDS = ("9.0", "10.0")
 COMPRESSED = {"compressed_sparse_attention", "heavily_compressed_attention"}
 PATTERN = {"M": "mamba", "*": "full_attention", "-": "none", "E": "none"}
 
@@ -178,7 +177,7 @@ def _latent_dtype(found: Geometry, config: Any) -> str:
     dtype: str = config.cache_config.cache_dtype
     if not hasattr(found.text, "index_topk"):
         return dtype
-    kept = (sparse_format(dtype, found.text, card) for card in SPARSE_CARDS)
+    kept = (sparse_format(dtype, found, card) for card in SPARSE_CARDS)
     return next(name for name in kept if name)
 
 

@@ -23,7 +23,7 @@ def table(answer: Answer, found: list[Remedy]) -> str:
     ranks = f", each of {question.ranks} ranks" if question.ranks > 1 else ""
     made = of_engine(question.key).lines(question, max(1, answer.tokens), answer.sure, answer.best)
     lines = [
-        f"{question.model.id} on {where}, {question.engine}, cache in {question.cache_format}{named}{ranks}",
+        f"{question.model.id} on {where}, {question.engine}, cache in {dtype}{named}{ranks}",
         "",
         *(_term(term) for term in answer.terms),
         _left(answer),

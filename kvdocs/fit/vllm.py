@@ -118,7 +118,7 @@ def _of_the_card(asked: VllmQuestion) -> Iterator[str]:
             "12.x auto is FP8 too, and other cards have no kernel: state the card with --gpu"
         )
     elif asked.kept == IN_32_BITS.name:
-        yield "this card has no bfloat16 and vLLM refuses float16 for the model, so it takes float32"
+        yield "the card has no bfloat16 and vLLM refuses float16 for the model: it takes float32"
     elif asked.kept != asked.kv_dtype:
         yield f"on this card vLLM keeps {asked.kv_dtype} as {asked.kept} for this model"
 

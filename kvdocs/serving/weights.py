@@ -45,8 +45,8 @@ def weights_in(model: Model, dtype: str, formats: Mapping[str, Fraction] = BITS)
     published, _ = published_dtype(model) or ("", "")
     if quantised(model) or published not in PUBLISHED:
         raise ValueError(
-            f"{model.id} is not published in 16 or 32 bits, so its size in {name} does not follow from "
-            "it: state --weights"
+            f"{model.id} is not published in 16 or 32 bits, so its size in {name} does not follow "
+            "from it: state --weights"
         )
     bits, width = formats[name], PUBLISHED[published]
     size = ceil_div(model.weights.bytes * bits.numerator, width * bits.denominator)

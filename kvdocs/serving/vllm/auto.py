@@ -1,7 +1,8 @@
 """What vLLM 0.33.0 makes of a dtype for a model on a card: the weights', and the cache's.
 
 In: a model, the ``--kv-cache-dtype`` asked for and the card's compute capability, None where the
-card is not known. Out: the format that the cache is kept in, and the dtype that the weights are loaded in. Paths are in the vLLM 0.33.0 wheel.
+card is not known. Out: the format that the cache is kept in, and the dtype that the weights are
+loaded in. Paths are in the vLLM 0.33.0 wheel.
 
 Sparse latents (DeepSeek-V3.2, GLM-5) have kernels of their own in every generation of cards, and
 these keep FP8 in different ways (platforms/cuda.py:70). Without a card they are those of Hopper.
@@ -19,7 +20,7 @@ from kvdocs.units import ceil_div
 
 SPARSE_CARDS = "9.x, 10.x or 12.x"
 BLACKWELL = 10  # data-centre cards
-BFLOAT16 = 8.0  # the least compute capability (platforms/cuda.py:193)
+BFLOAT16 = 8.0  # the least compute capability (platforms/cuda.py:257)
 
 # Sparse latents on newer cards than Hopper: format asked for -> format kept, where they differ
 # (layers/attention/mla_attention.py:359). FlashInfer's plain FP8 is called fp8_e4m3 here.

@@ -16,9 +16,8 @@ from kvdocs.formula.several import IndexKeys, LatentWindow
 from kvdocs.serving.vllm.dtypes import head_bytes, kv_dtype, latent_bytes
 from kvdocs.units import ceil_div
 
-
-# Sparse latents on Hopper: format asked for -> format kept. FlashMLA is asked first and takes fp8 as
-# its own (layers/attention/mla_attention.py:364), FlashInfer takes fp8_e4m3 as it is
+# Sparse latents on Hopper: format asked for -> format kept. FlashMLA is asked first and takes fp8
+# as its own (layers/attention/mla_attention.py:364), FlashInfer takes fp8_e4m3 as it is
 # (v1/attention/backends/mla/flashmla_sparse.py:149, flashinfer_mla_sparse_sm90.py:148).
 SPARSE_ON_HOPPER = {
     **{name: name for name in ("auto", "bfloat16", "float16", "fp8_e4m3", "fp8_ds_mla")},
