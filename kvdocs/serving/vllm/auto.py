@@ -5,7 +5,7 @@ card is not known. Out: the format that the cache is kept in, and the dtype that
 loaded in. Paths are in the vLLM 0.33.0 wheel.
 
 Sparse latents (DeepSeek-V3.2, GLM-5) have kernels of their own in every generation of cards, and
-these keep FP8 in different ways (platforms/cuda.py:70). Without a card they are those of Hopper.
+these keep FP8 in different ways (platforms/cuda.py:84). Without a card they are those of Hopper.
 """
 
 from __future__ import annotations
