@@ -13,7 +13,7 @@ COMMON = {
     *("fits", "may_fit", "sequences", "available_bytes", "terms", "best", "remedies", "notes"),
 }
 OWN = {
-    "vllm": {"tp", "pp", "max_num_batched_tokens", "blocks", "block_bytes"}
+    "vllm": {"kv_dtype_kept", "tp", "pp", "max_num_batched_tokens", "blocks", "block_bytes"}
     | {"pool_tokens", "max_concurrency", "sequence_blocks", "batch_blocks"},
     "transformers": {"sequence_bytes", "growth_bytes", "growth_exact"},
     "llama.cpp": {"kv_unified", "ubatch_size", "n_ctx", "cache_bytes", "buffers"},

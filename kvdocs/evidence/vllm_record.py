@@ -222,6 +222,10 @@ def _keeps(found: Geometry, dtype: str) -> bool:
     if not found.arch.is_deepseek_mla:
         slides = "sliding_attention" in found.kinds
         return "ds_mla" not in dtype and not (slides and dtype.startswith("turboquant"))
+    if hasattr(found.text, "index_topk"):
+        from kvdocs.evidence.vllm_sparse import SPARSE_CARDS, sparse_format
+
+        return any(sparse_format(dtype, found, card) for card in SPARSE_CARDS)
     return "ds_mla" in dtype or not dtype.startswith(("turbo", "ultra", "nvfp4"))
 
 

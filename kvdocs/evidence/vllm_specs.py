@@ -17,6 +17,7 @@ from unittest.mock import MagicMock, patch
 
 from kvdocs.evidence.vllm_backends import flashinfer_backend
 from kvdocs.evidence.vllm_compressed import specs_of_stages
+from kvdocs.evidence.vllm_sparse import SPARSE_CARDS, sparse_format
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
@@ -172,15 +173,12 @@ def _dtype(layer: int, config: Any) -> str:
 
 
 def _latent_dtype(found: Geometry, config: Any) -> str:
-    """Sparse attention on Hopper keeps any quantised latent as fp8_ds_mla
-    (layers/attention/mla_attention.py:361)."""
-    from vllm.model_executor.layers.attention import mla_attention
-
+    """That of sparse latents is their backend's on Hopper, or on Blackwell, which has one more."""
     dtype: str = config.cache_config.cache_dtype
     if not hasattr(found.text, "index_topk"):
         return dtype
-    sparse = SimpleNamespace(get_name=lambda: "FLASHMLA_SPARSE")
-    return str(mla_attention._canonicalize_sparse_mla_kv_cache_dtype(sparse, dtype))
+    kept = (sparse_format(dtype, found, card) for card in SPARSE_CARDS)
+    return next(name for name in kept if name)
 
 
 def _indexer(size: int, config: Any) -> Any:

@@ -55,7 +55,7 @@ def lines(asked: LlamaCppQuestion, tokens: int, sure: Contexts, best: Contexts) 
 def notes(asked: LlamaCppQuestion, best: Contexts) -> list[str]:
     """What to know beside the answer."""
     said = []
-    if asked.available is None and asked.weights_source != "stated":
+    if asked.available is None and (asked.weights is None or asked.weights_source != "stated"):
         said.append("weights are not those of a GGUF file: state its size with --weights")
     if asked.users is None and best.sequences == MOST_SEQUENCES:
         said.append(f"llama.cpp serves at most {MOST_SEQUENCES} sequences at once")

@@ -61,8 +61,6 @@ def question(args: argparse.Namespace, model: Model) -> Question:
     source = "stated"
     if args.weights_dtype is not None:
         weights, source = weights_in(model, args.weights_dtype, ask.weight_bits)
-    elif weights is None and model.weights:
-        weights, source = model.weights.bytes, model.weights.kind
     return replace(
         ask,
         memory=gpu.memory_mib * MIB if gpu else vram if vram is not None else available or 0,

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from fractions import Fraction
 
 from kvdocs.facts.models import Model
+from kvdocs.formula.constant import CrossAttention
 from kvdocs.formula.kv_dtype import named_kv_dtype
 from kvdocs.formula.layers import plural
+from kvdocs.serving.vllm.architectures import through_transformers
+from kvdocs.serving.vllm.dtypes import IN_32_BITS
+from kvdocs.serving.vllm.layers import sparse
 from kvdocs.serving.vllm.pool import Plan
 from kvdocs.serving.vllm.question import VllmQuestion
-from kvdocs.serving.weights import SHORT
+from kvdocs.serving.weights import SHORT, names_dtype
 from kvdocs.units import exact, span
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
@@ -43,7 +48,12 @@ def question(args: argparse.Namespace, model: Model) -> VllmQuestion:
 
 def options(asked: VllmQuestion) -> dict[str, Any]:
     """The engine's own options, for JSON."""
-    return {"tp": asked.tp, "pp": asked.pp, "max_num_batched_tokens": asked.batched_tokens}
+    return {
+        "kv_dtype_kept": asked.kept,
+        "tp": asked.tp,
+        "pp": asked.pp,
+        "max_num_batched_tokens": asked.batched_tokens,
+    }
 
 
 def figures(found: Plan) -> dict[str, Any]:
@@ -81,9 +91,36 @@ def lines(asked: VllmQuestion, tokens: int, sure: Plan, best: Plan) -> list[str]
 
 def notes(asked: VllmQuestion, best: Plan) -> list[str]:
     """What to know beside the answer."""
+    said = [*_of_the_card(asked)]
     if asked.ranks > 1 and asked.available is None:
-        return ["weights are taken as divided evenly; ranks hold copies of small tensors too"]
-    return []
+        said.append("weights are taken as divided evenly; ranks hold copies of small tensors too")
+    if through_transformers(asked.model.config):
+        said.append("vLLM has no class of its own for it and takes that of transformers")
+    parts = [part for part, _ in asked.model.layout.groups()]
+    if any(isinstance(part, CrossAttention) and not part.encoder_tokens for part in parts):
+        said.append(
+            "how long an encoder's output is is not known, so each sequence is taken to keep "
+            f"{asked.batched_tokens:,} tokens of it, as many as one step may have"
+        )
+    if asked.available is None and asked.weights is None and not names_dtype(asked.model):
+        said.append(
+            "its config names no dtype, so weights count as published; where they have 32 bits, "
+            "vLLM loads them in 16: state --weights"
+        )
+    return said
+
+
+def _of_the_card(asked: VllmQuestion) -> Iterator[str]:
+    """How the format of the cache depends on the card."""
+    if sparse(asked.model.layout) and asked.card is None:
+        yield (
+            "sparse latents are taken as on Hopper, 9.x; on 10.x FP8 has no scales beside it, on "
+            "12.x auto is FP8 too, and other cards have no kernel: state the card with --gpu"
+        )
+    elif asked.kept == IN_32_BITS.name:
+        yield "the card has no bfloat16 and vLLM refuses float16 for the model: it takes float32"
+    elif asked.kept != asked.kv_dtype:
+        yield f"on this card vLLM keeps {asked.kv_dtype} as {asked.kept} for this model"
 
 
 def _batched(asked: VllmQuestion) -> str:

@@ -57,7 +57,8 @@ class Question:
 
     ``memory`` is the card's as its driver reports it; ``tokens`` the length of each sequence,
     None to ask for the longest; ``users`` the sequences at once, None to ask how many.
-    ``kv_dtype_from`` is the config's field that named the dtype. ``overhead`` is what the engine
+    ``kv_dtype_from`` is the config's field that named the dtype. ``weights`` is None where they are
+    what the engine makes of the published ones. ``overhead`` is what the engine
     needs beside weights and cache, ``available`` what is left for the cache where that is known.
     """
 
@@ -126,11 +127,24 @@ class Question:
 
     def weights_term(self, ranks: int = 1) -> Term:
         """The weights on one of ``ranks`` ranks."""
-        if self.weights is None:
+        held = self.held_weights()
+        if held is None:
             raise ValueError(f"the size of {self.model.id}'s weights is not known: state --weights")
-        each = ceil_div(self.weights, ranks)
+        size, source = held
+        each = ceil_div(size, ranks)
         split = f", divided by {ranks} ranks" if ranks > 1 else ""
-        return Term("weights", -1, each, each, self.weights_source + split)
+        return Term("weights", -1, each, each, source + split)
+
+    def held_weights(self) -> tuple[int, str] | None:
+        """Bytes of the whole model's weights, and the source; None where they are not known."""
+        if self.weights is not None:
+            return self.weights, self.weights_source
+        return self.loaded_weights()
+
+    def loaded_weights(self) -> tuple[int, str] | None:
+        """What the engine makes of the published weights: as they are, unless it says otherwise."""
+        published = self.model.weights
+        return (published.bytes, published.kind) if published else None
 
     def overhead_term(self) -> Term:
         """What the engine needs beside weights and cache."""

@@ -68,7 +68,8 @@ def _smaller_weights(question: Question) -> Iterator[Change]:
             size, source = weights_in(question.model, dtype, question.weight_bits)
         except ValueError:
             return
-        if question.weights is not None and size < question.weights:
+        held = question.held_weights()
+        if held is not None and size < held[0]:
             bits = float(question.weight_bits[dtype])
             text = f"weights of {bits:g} bits, about {binary(size)}"
             changed = replace(question, weights=size, weights_source=source)

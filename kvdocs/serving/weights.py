@@ -1,6 +1,7 @@
 """A model's weights in another number format.
 
-In: a model with published weights in 16 bits, and a format. Out: bytes, and where that comes from.
+In: a model with published weights in 16 or 32 bits, and a format. Out: bytes, and where that comes
+from.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 BITS = {name: Fraction(bits) for name, bits in (("bfloat16", 16), ("float16", 16))} | {
     name: Fraction(bits) for name, bits in (("fp8", 8), ("int8", 8), ("int4", 4))
 }
+PUBLISHED = {"bfloat16": 16, "float16": 16, "float32": 32}
 SHORT = {"bf16": "bfloat16", "fp16": "float16"}
 
 
@@ -29,7 +31,7 @@ def weights_in(model: Model, dtype: str, formats: Mapping[str, Fraction] = BITS)
     scales that their bits leave out.
 
     Raises:
-        ValueError: the size in 16 bits is not known, or the format is not.
+        ValueError: the size in 16 or 32 bits is not known, or the format is not.
     """
     name = dtype if dtype in formats else SHORT.get(dtype, dtype)
     if name not in formats:
@@ -41,15 +43,15 @@ def weights_in(model: Model, dtype: str, formats: Mapping[str, Fraction] = BITS)
     if model.weights is None:
         raise ValueError(f"the size of {model.id}'s weights is not known: state --weights")
     published, _ = published_dtype(model) or ("", "")
-    if _quantised(model) or published not in ("bfloat16", "float16"):
+    if quantised(model) or published not in PUBLISHED:
         raise ValueError(
-            f"{model.id} is not published in 16 bits, so its size in {name} does not follow from "
-            "it: state --weights"
+            f"{model.id} is not published in 16 or 32 bits, so its size in {name} does not follow "
+            "from it: state --weights"
         )
-    bits = formats[name]
-    size = ceil_div(model.weights.bytes * bits.numerator, 16 * bits.denominator)
+    bits, width = formats[name], PUBLISHED[published]
+    size = ceil_div(model.weights.bytes * bits.numerator, width * bits.denominator)
     scales = "scales included" if bits.denominator > 1 else "scales left out"
-    return size, f"{float(bits):g} bits for each of the 16 published, {scales}"
+    return size, f"{float(bits):g} bits for each of the {width} published, {scales}"
 
 
 def published_dtype(model: Model) -> tuple[str, str] | None:
@@ -61,7 +63,13 @@ def published_dtype(model: Model) -> tuple[str, str] | None:
     return None
 
 
-def _quantised(model: Model) -> bool:
+def names_dtype(model: Model) -> bool:
+    """Whether a config says in which format the weights are."""
+    return quantised(model) or published_dtype(model) is not None
+
+
+def quantised(model: Model) -> bool:
+    """Whether a config says that its weights are quantised."""
     return any(config.get("quantization_config") for _, config in _configs(model))
 
 

@@ -121,7 +121,7 @@ def test_weights_in_a_type_of_llama_cpp():
         ({"kv_dtype": "fp8"}, "llama.cpp takes f32"),
         ({"kv_dtype": "q8_0,"}, "of K and of V: q8_0,q4_0"),
         ({"overhead": None}, "compute buffer size"),
-        ({"weights": None}, "state --weights"),
+        ({"model": load("deepseek-ai/DeepSeek-V3.2"), "weights": None}, "state --weights"),
         ({"model": load("openai/whisper-large-v3")}, "kind 'cross' is not established"),
     ],
 )

@@ -199,7 +199,7 @@ def test_remedies_are_those_that_transformers_has():
     [
         ({"kv_dtype": "fp8"}, "not in fp8_e4m3"),
         ({"users": 0}, "--users is 0"),
-        ({"available": None}, "state --weights"),
+        ({"available": None, "model": load("deepseek-ai/DeepSeek-V3.2")}, "state --weights"),
         ({"available": None, "weights": 2**30}, "no range with a source"),
     ],
 )

@@ -24,6 +24,10 @@ BLOCK = 256  # tokens, the only block the kernels take (models/deepseek_v4/spars
 WINDOW_BLOCK = 64  # tokens (v1/attention/backends/mla/sparse_swa.py:86)
 STATE_BLOCK = {4: 4, 128: 8}  # rate -> tokens (models/deepseek_v4/compressor.py:166)
 FLOAT32 = 4
+KERNELS = (  # the only layers that vLLM has kernels for (models/deepseek_v4/compressor.py:157-203)
+    Compressed(rate=128, entry=HEAD_DIM, waiting=2 * HEAD_DIM),
+    Compressed(rate=4, entry=HEAD_DIM + 128, waiting=4 * 640, overlap=4 * 640),
+)
 
 
 def compresses(layout: CacheLayout) -> bool:
@@ -56,7 +60,7 @@ def compressed_pages(layout: CacheLayout, options: Options) -> list[tuple[int, P
 def _pages(part: Layer, options: Options) -> Iterator[Page]:
     if isinstance(part, SlidingWindow) and (part.kv_heads, part.k_dim) == (1, HEAD_DIM):
         yield _page("window", WINDOW_BLOCK, WINDOW_BLOCK * ROW, part.window)
-    elif isinstance(part, Compressed) and part.rate in STATE_BLOCK and part.entry >= HEAD_DIM:
+    elif isinstance(part, Compressed) and part in KERNELS:
         yield from _compressed(part, math.lcm(BLOCK, options.block_size))
     else:
         raise ValueError(f"vLLM 0.33.0 has no kernel for such a {part.noun} beside compressed ones")

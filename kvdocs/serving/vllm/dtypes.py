@@ -69,6 +69,8 @@ def kv_dtype(name: str) -> KvDtype:
     Raises:
         ValueError: not one of vLLM 0.33.0's (config/cache.py:44).
     """
+    if name == IN_32_BITS.name:
+        return IN_32_BITS
     if name not in KV_DTYPES:
         known = ", ".join(KV_DTYPES)
         raise ValueError(f"vLLM 0.33.0 has no --kv-cache-dtype {name!r}; it has {known}")
@@ -210,6 +212,9 @@ KV_DTYPES = {
         KvDtype("ultraquant_4bit", _ultraquant, None),
     )
 }
+
+# What "auto" is where vLLM can run a model in 32 bits only; not a name on its command line.
+IN_32_BITS = KvDtype("the model's float32", _plain(4), lambda elements: 4 * elements)
 
 _FLASHINFER = Cards(8.0, source="v1/attention/backends/flashinfer.py:696")
 CARDS = {

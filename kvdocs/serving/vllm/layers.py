@@ -16,6 +16,14 @@ from kvdocs.formula.several import IndexKeys, LatentWindow
 from kvdocs.serving.vllm.dtypes import head_bytes, kv_dtype, latent_bytes
 from kvdocs.units import ceil_div
 
+# Sparse latents on Hopper: format asked for -> format kept. FlashMLA is asked first and takes fp8
+# as its own (layers/attention/mla_attention.py:364), FlashInfer takes fp8_e4m3 as it is
+# (v1/attention/backends/mla/flashmla_sparse.py:149, flashinfer_mla_sparse_sm90.py:148).
+SPARSE_ON_HOPPER = {
+    **{name: name for name in ("auto", "bfloat16", "float16", "fp8_e4m3", "fp8_ds_mla")},
+    "fp8": "fp8_ds_mla",
+}
+
 
 @dataclass(frozen=True)
 class RankState:
@@ -141,6 +149,8 @@ def pages_of(layout: CacheLayout, options: Options) -> list[tuple[int, Page]]:
         options = _room_for_a_state(layout, options)
     elif ends:
         options = _room_for_16_bits(options)
+    if sparse(layout):
+        options = replace(options, kv_cache_dtype=_as_on_hopper(options.kv_cache_dtype))
     for number, layer in enumerate(layout.layers):
         own = replace(options, kv_cache_dtype="auto") if number in ends else options
         for part in layer.parts:
@@ -148,7 +158,7 @@ def pages_of(layout: CacheLayout, options: Options) -> list[tuple[int, Page]]:
                 page = Page("state", (), options.block_size, _attention_token(layout, options))
                 found.append((number, replace(page, bytes=page.bytes * options.block_size)))
             elif not isinstance(part, Shared):  # NoCache is one too
-                found.append((number, _page(part, _sparse(layer, own))))
+                found.append((number, _page(part, own)))
     return found
 
 
@@ -170,13 +180,26 @@ def _room_for_16_bits(options: Options) -> Options:
     return replace(options, block_size=block * ceil_div(2 * 16, block))
 
 
-def _sparse(layer: Layer, options: Options) -> Options:
-    """Sparse attention on Hopper keeps any quantised latent as fp8_ds_mla
-    (layers/attention/mla_attention.py:361)."""
-    plain = options.kv_cache_dtype in ("auto", "bfloat16", "float16", "nvfp4_ds_mla")
-    if plain or not any(isinstance(part, IndexKeys) for part in layer.parts):
-        return options
-    return replace(options, kv_cache_dtype="fp8_ds_mla")
+def sparse(layout: CacheLayout) -> bool:
+    """Whether an index picks the latents that are read; a latent may use another layer's index."""
+    return any(
+        {Latent, IndexKeys} <= {type(part) for part in layer.parts} for layer in set(layout.layers)
+    )
+
+
+def _as_on_hopper(dtype: str) -> str:
+    """The format in which sparse latents are kept; ``auto.kept`` says how other cards differ.
+
+    Raises:
+        ValueError: no card has a kernel for it.
+    """
+    found = SPARSE_ON_HOPPER.get(dtype, dtype if dtype == "nvfp4_ds_mla" else None)
+    if found is None:
+        raise ValueError(
+            f"vLLM 0.33.0 has no kernel for sparse latents in --kv-cache-dtype {dtype} "
+            "(v1/attention/backends/mla)"
+        )
+    return found
 
 
 def _room_for_a_state(layout: CacheLayout, options: Options) -> Options:

@@ -14,12 +14,15 @@ from functools import cached_property
 from kvdocs.facts.models import Model
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.serving.question import MIB, Change, Question, Term, cited, cited_range, claims
+from kvdocs.serving.vllm.architectures import no_class
+from kvdocs.serving.vllm.auto import SPARSE_CARDS, by_architecture, kept, loaded_weights
 from kvdocs.serving.vllm.compressed import compresses
 from kvdocs.serving.vllm.dtypes import cards
 from kvdocs.serving.vllm.kernels import least_capability, refusal
-from kvdocs.serving.vllm.layers import RankState
+from kvdocs.serving.vllm.layers import RankState, sparse
 from kvdocs.serving.vllm.pool import Options, Plan, Pool, plan
 from kvdocs.serving.vllm.states import rank_state
+from kvdocs.units import ratio
 
 LARGE_CARD = 70 * 2**30  # from here on vLLM's defaults are larger (engine/arg_utils.py:2984)
 LARGEST_CARD = 160 * 2**30  # and from here on they are larger still (…arg_utils.py:2973)
@@ -59,7 +62,8 @@ class VllmQuestion(Question):
         """The format in words; a model with compressed layers has one of its own."""
         if compresses(self.model.layout):
             return f"this model's own format, mostly in 8 bits ({self.kv_dtype})"
-        return super().kept_as
+        asked = super().kept_as
+        return asked if self.kept == self.kv_dtype else f"{self.kept} ({self.kv_dtype})"
 
     @property
     def batched_tokens(self) -> int:
@@ -93,12 +97,26 @@ class VllmQuestion(Question):
         """The flags, with ``tokens`` as --max-model-len."""
         return Options(
             tokens,
-            kv_cache_dtype=self.kv_dtype,
+            kv_cache_dtype=self.kept,
             tensor_parallel_size=self.tp,
             pipeline_parallel_size=self.pp,
             max_num_batched_tokens=self.batched_tokens,
             state=self.state,
         )
+
+    @property
+    def card(self) -> str | None:
+        """The card's compute capability, where the card is known."""
+        return self.gpu.compute_capability if self.gpu else None
+
+    @cached_property
+    def kept(self) -> str:
+        """The format in which vLLM keeps the cache on this card."""
+        return kept(self.kv_dtype, self.model, self.card)
+
+    def loaded_weights(self) -> tuple[int, str] | None:
+        """Of 16 bits, where they are published in 32."""
+        return loaded_weights(self.model, self.card)
 
     @cached_property
     def state(self) -> RankState | None:
@@ -112,6 +130,8 @@ class VllmQuestion(Question):
             share = float(self.share)
             raise ValueError(f"--utilization is {share:g}; it is a share above 0 and at most 1")
         super().check()
+        if reason := no_class(self.model.config):
+            raise ValueError(f"vLLM 0.33.0 cannot run {self.model.id}: {reason}")
         for name in ("tp", "pp", "max_num_batched_tokens"):
             self.check_count(name)
         gpu, takes = self.gpu, cards(self.kv_dtype)
@@ -121,10 +141,13 @@ class VllmQuestion(Question):
                 f"capability is {gpu.compute_capability}, and this format needs {takes} "
                 f"({takes.source}). Use a cache in float16"
             )
-        card = gpu.compute_capability if gpu else None
-        if reason := refusal(self.kv_dtype, self.model.layout, self.model.config, card):
+        asked = by_architecture(self.kv_dtype, self.model.config, self.card)
+        if reason := refusal(asked, self.model.layout, self.model.config, self.card):
             raise ValueError(f"vLLM 0.33.0 refuses --kv-cache-dtype {self.kv_dtype}: {reason}")
-        _ = self.pool  # made here, so that what vLLM refuses is refused first
+        _ = (
+            self.pool,
+            self.loaded_weights(),
+        )  # made here, so that what vLLM refuses is refused first
         heads = attention_heads(self.model)
         if heads and heads % self.tp:
             raise ValueError(
@@ -161,13 +184,27 @@ class VllmQuestion(Question):
         return self.pool.longest(available, self.users or 1, self.limit)
 
     def smaller_caches(self) -> Iterator[Change]:
-        """An FP8 cache, where the cache has 16 bits."""
-        if self.kv_dtype in ("auto", "bfloat16", "float16"):
-            text, layout = "a cache in FP8, half the size", self.model.layout
+        """An FP8 cache, where it is smaller."""
+        smaller = replace(self, kv_dtype="fp8")
+        tokens = self.tokens or self.limit
+        try:
+            share = Fraction(smaller.request_bytes(tokens), self.request_bytes(tokens))
+        except ValueError:  # vLLM refuses it
+            return
+        if share < 1:
+            percent = ratio(100 * share.numerator, share.denominator, 0)
+            size = "half the size" if share == Fraction(1, 2) else f"{percent}% of the size"
+            text = f"a cache in FP8, {size}"
             if self.gpu is None:
-                least = least_capability("fp8", layout, self.model.config)
-                text += f", on a card of compute capability {least} or more"
-            yield Change("--kv-dtype fp8", text, replace(self, kv_dtype="fp8"))
+                layout = self.model.layout
+                least = f"{least_capability('fp8', layout, self.model.config)} or more"
+                takes = SPARSE_CARDS if sparse(layout) or compresses(layout) else least
+                text += f", on a card of compute capability {takes}"
+            yield Change("--kv-dtype fp8", text, smaller)
+
+    def request_bytes(self, tokens: int) -> int:
+        """Bytes of all the blocks that a request of ``tokens`` tokens can hold, on one rank."""
+        return max(self.pool.block_bytes) * self.pool.request_blocks(tokens)
 
     def more_cards(self) -> Iterator[Change]:
         """More tensor-parallel ranks."""
