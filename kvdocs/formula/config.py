@@ -164,7 +164,7 @@ class EffectiveConfig:
             named = _model_type({"model_type": entry["type"]} | {**config}, source, prefix)
             model_type = entry["type"] if entry.get("fixed") else named
             entry = class_entry(model_type)
-        published = _standard(config, entry.get("names", {}), source, prefix)
+        published = _standard(config, entry.get("names", {}))
         values = entry.get("defaults", {})
         return cls(
             source,
@@ -177,8 +177,17 @@ class EffectiveConfig:
         )
 
     def get(self, name: str) -> object:
-        """The published value (null included), else the class default, else None."""
-        return self.published[name] if name in self.published else self.defaults.get(name)
+        """The published value (null included), else the class default, else None.
+
+        Raises:
+            ConfigError: it stands under two of its names with two values.
+        """
+        if name not in self.published:
+            return self.defaults.get(name)
+        value = self.published[name]
+        if isinstance(value, _Contradiction):
+            raise self.error(value.key, value.problem, "Keep the one that is meant")
+        return value
 
     def origin(self, name: str) -> str:
         """``config.json``, or the class and release whose default stands in."""
@@ -279,7 +288,7 @@ class EffectiveConfig:
         return replace(
             self,
             model_type=model_type or self.model_type,
-            published=_standard(value or {}, entry.get("names", {}), self.source, prefix),
+            published=_standard(value or {}, entry.get("names", {})),
             defaults=entry.get("defaults", {}),
             prefix=prefix,
             class_name=entry.get("class", self.class_name),
@@ -354,14 +363,16 @@ class EffectiveConfig:
         return ConfigError(self.source, self.prefix + name, problem, remedy)
 
 
-def _standard(
-    given: Mapping[str, object], names: Mapping[str, str], source: str, prefix: str
-) -> dict[str, object]:
-    """What is given, under standard names; a field that stands under two of them is one field.
+@dataclass(frozen=True)
+class _Contradiction:
+    """One field under two names with two values; refused where a rule reads it."""
 
-    Raises:
-        ConfigError: the two differ.
-    """
+    key: str
+    problem: str
+
+
+def _standard(given: Mapping[str, object], names: Mapping[str, str]) -> dict[str, object]:
+    """What is given, under standard names; a field that stands under two of them is one field."""
     published = {names.get(key, key): value for key, value in given.items()}
     if len(published) == len(given):
         return published
@@ -371,10 +382,10 @@ def _standard(
             continue
         name = names.get(key, key)
         other = used.setdefault(name, key)
+        published[name] = value
         if given[other] != value:
             problem = f"is {shown(value)} and {other}, the same field, is {shown(given[other])}"
-            raise ConfigError(source, prefix + key, problem, "Keep the one that is meant")
-        published[name] = value
+            published[name] = _Contradiction(key, problem)
     return published
 
 
