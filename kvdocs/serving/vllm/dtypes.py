@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kvdocs.units import ceil_div
+
 HeadBytes = Callable[[int, int], int]  # (k_dim, v_dim) of one head -> bytes of one token
 FLOAT32 = 4
 
@@ -139,8 +141,8 @@ def _turboquant(key_bits: int, value_bits: int) -> HeadBytes:
     rounded up to an even number (layers/quantization/turboquant/config.py:129-175)."""
 
     def head(k: int, v: int) -> int:
-        key = k if key_bits == 8 else -(-k * key_bits // 8) + 2
-        slot = key + -(-k * value_bits // 8) + 4
+        key = k if key_bits == 8 else ceil_div(k * key_bits, 8) + 2
+        slot = key + ceil_div(k * value_bits, 8) + 4
         return slot + slot % 2
 
     return head
@@ -164,7 +166,7 @@ def _octave(value_bits: int, compact: bool) -> HeadBytes:
         keys = k * 3 // 8 if compact else (64 * 4 + (k - 64) * 3) // 8
         scales = 2 if compact else k // 64 + 1
         align = 4 if compact else 8
-        return -(-(keys + v * value_bits // 8 + 2 * scales) // align) * align
+        return ceil_div(keys + v * value_bits // 8 + 2 * scales, align) * align
 
     return head
 

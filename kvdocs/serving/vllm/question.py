@@ -22,7 +22,7 @@ from kvdocs.serving.vllm.kernels import least_capability, refusal
 from kvdocs.serving.vllm.layers import RankState, sparse
 from kvdocs.serving.vllm.pool import Options, Plan, Pool, plan
 from kvdocs.serving.vllm.states import rank_state
-from kvdocs.units import ratio
+from kvdocs.units import ceil_div, ratio
 
 LARGE_CARD = 70 * 2**30  # from here on vLLM's defaults are larger (engine/arg_utils.py:2984)
 LARGEST_CARD = 160 * 2**30  # and from here on they are larger still (…arg_utils.py:2973)
@@ -159,7 +159,7 @@ class VllmQuestion(Question):
     def unused(self, kept: tuple[int, int]) -> tuple[Term, ...]:
         """What the share leaves; vLLM rounds the share up to a byte (v1/worker/utils.py:725)."""
         share, seen = self.share, [self.memory - size for size in kept]
-        best, worst = (size - -(-size * share.numerator // share.denominator) for size in seen)
+        best, worst = (size - ceil_div(size * share.numerator, share.denominator) for size in seen)
         flag = f"--gpu-memory-utilization {float(share):g}"
         return (Term("not used by the engine", -1, worst, best, flag),)
 

@@ -28,7 +28,7 @@ from kvdocs.site.charts.svg import (
     polyline,
     text,
 )
-from kvdocs.units import BINARY, binary
+from kvdocs.units import BINARY, binary, ceil_div
 
 MOST = 6
 """Curves that can be told apart: each has its own dashes, weight and letter."""
@@ -111,7 +111,7 @@ def growth(lines: Sequence[Curve], name: str = "growth") -> str:
 def _plot(curves: Sequence[Curve], right: float, base: float, size: float) -> _Plot:
     tokens = max(one.points[-1][0] for one in curves)
     count = max(one.points[-1][1] for one in curves)
-    return _Plot(size * 4.4, right, 34, base, size, tokens, -(-count * 104 // 100))
+    return _Plot(size * 4.4, right, 34, base, size, tokens, ceil_div(count * 104, 100))
 
 
 def _wide(curves: Sequence[Curve]) -> Drawing:
