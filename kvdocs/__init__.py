@@ -2,7 +2,7 @@
 
 The floors; each imports only floors that come before it:
 
-    units, formula, facts, serving, evidence, site, cli
+    units, formula, facts, logs, engines, fit | workload | explain, evidence, site, cli
 """
 
 __version__ = "0.1.0"

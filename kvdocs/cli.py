@@ -271,14 +271,24 @@ class Command:
 COMMANDS = {
     "cost": Command("bytes one sequence's cache takes, with the derivation", _add_cost, "cost"),
     "fit": Command("how many sequences fit on a GPU, term by term", _add_fit, "fit.command"),
-    "workload": Command("a log of requests: lengths, and how many fit", _add_workload, "workload"),
-    "explain": Command("what an engine's log, error or metrics mean", _add_explain, "explain"),
-    "measure": Command("hold the formula against a real cache", _add_measure, "evidence.measure"),
+    "workload": Command(
+        "a log of requests: lengths, and how many fit", _add_workload, "workload.command"
+    ),
+    "explain": Command(
+        "what an engine's log, error or metrics mean", _add_explain, "explain.command"
+    ),
+    "measure": Command(
+        "hold the formula against a real cache", _add_measure, "evidence.transformers.measure"
+    ),
     "numbers": Command(
         "check or fix every number stated in the pages", _add_numbers, "site.numbers"
     ),
-    "defaults": Command("class defaults against transformers", _add_defaults, "evidence.defaults"),
-    "evidence": Command("every architecture against the formula", _add_evidence, "evidence.sweep"),
+    "defaults": Command(
+        "class defaults against transformers", _add_defaults, "evidence.transformers.defaults"
+    ),
+    "evidence": Command(
+        "every architecture against the formula", _add_evidence, "evidence.transformers.sweep"
+    ),
     "snapshot": Command(
         "the embedded configs against the live Hub", _add_snapshot, "facts.refresh"
     ),

@@ -6,8 +6,7 @@ In: a model and the answer of ``kvdocs cost``. Out: the answer's key ``engine``,
 from __future__ import annotations
 
 from kvdocs.cost import row
-from kvdocs.facts.models import Model
-from kvdocs.serving.transformers.cache import (
+from kvdocs.engines.transformers.cache import (
     RELEASE,
     as_cached,
     cache_dtype,
@@ -16,6 +15,7 @@ from kvdocs.serving.transformers.cache import (
     peak_of_next_token,
     static,
 )
+from kvdocs.facts.models import Model
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

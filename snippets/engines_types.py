@@ -1,7 +1,7 @@
 """The element types of llama.cpp's cache: bits, and one model's cache in each."""
 
+from kvdocs.engines.llama_cpp.context import TYPES, Context, buffers
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.serving.llama_cpp.context import TYPES, Context, buffers
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
 from kvdocs.units import in_unit, ratio

@@ -2,8 +2,8 @@
 
 import io
 
-from kvdocs.explain import answer, subjects, table
-from kvdocs.serving.logs.reading import scan
+from kvdocs.explain.command import answer, subjects, table
+from kvdocs.logs.reading import scan
 
 LOG = b"""\
 vllm serve Qwen/Qwen3-14B --tensor-parallel-size 2

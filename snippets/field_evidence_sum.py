@@ -2,8 +2,8 @@
 
 from collections import Counter
 
+from kvdocs.explain.replay import replay
 from kvdocs.facts.reports import EVIDENCE, load_reports
-from kvdocs.serving.replay import replay
 from kvdocs.site.tables import markdown
 from kvdocs.site.tables_field import AGREES, EXPLAINED, INFERRED, READ, REFUSED, outcome
 

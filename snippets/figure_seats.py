@@ -1,8 +1,8 @@
 """Sequences against their length on one card: FP8 halves the price, windows bend the line."""
 
+from kvdocs.engines.vllm.question import VllmQuestion
 from kvdocs.facts.claims import load_gpus
-from kvdocs.serving.capacity import fit
-from kvdocs.serving.vllm.question import VllmQuestion
+from kvdocs.fit.capacity import fit
 from kvdocs.site.charts import Seats, seats
 from kvdocs.site.scope import model
 

@@ -1,8 +1,8 @@
 """What cards sold as 24 GB really have, and how many conversations of Qwen2.5-7B that makes."""
 
+from kvdocs.engines.vllm.question import VllmQuestion
 from kvdocs.facts.claims import load_gpus
-from kvdocs.serving.capacity import fit
-from kvdocs.serving.vllm.question import VllmQuestion
+from kvdocs.fit.capacity import fit
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
 from kvdocs.units import ratio

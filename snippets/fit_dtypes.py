@@ -2,10 +2,10 @@
 
 from fractions import Fraction
 
+from kvdocs.engines.vllm.dtypes import KV_DTYPES
+from kvdocs.engines.vllm.kernels import refusal
+from kvdocs.engines.vllm.pool import Options, rank_slope
 from kvdocs.facts.models import Model
-from kvdocs.serving.vllm.dtypes import KV_DTYPES
-from kvdocs.serving.vllm.kernels import refusal
-from kvdocs.serving.vllm.pool import Options, rank_slope
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
 from kvdocs.units import ratio

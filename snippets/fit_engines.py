@@ -1,7 +1,7 @@
 """The sum of one model on one card in each engine, with the same working memory stated for all."""
 
 from kvdocs.facts.claims import load_gpus
-from kvdocs.serving.capacity import fit, total, total_at_best
+from kvdocs.fit.capacity import fit, total, total_at_best
 from kvdocs.site.engines import QUESTIONS
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown

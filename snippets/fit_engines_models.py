@@ -1,9 +1,9 @@
 """How many sequences of several models fit on one card in each engine."""
 
+from kvdocs.engines.question import Question
 from kvdocs.facts.claims import load_gpus
 from kvdocs.facts.models import Model
-from kvdocs.serving.capacity import fit
-from kvdocs.serving.question import Question
+from kvdocs.fit.capacity import fit
 from kvdocs.site.engines import QUESTIONS
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown

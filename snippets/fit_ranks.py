@@ -1,6 +1,6 @@
 """What one token takes on each rank, and on all of them, as tensor parallelism grows."""
 
-from kvdocs.serving.vllm.pool import Options, rank_slope
+from kvdocs.engines.vllm.pool import Options, rank_slope
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
 from kvdocs.units import binary

@@ -1,10 +1,10 @@
 """What `kvdocs fit` says where it does not fit."""
 
+from kvdocs.engines.vllm.question import VllmQuestion
 from kvdocs.facts.claims import load_gpus
+from kvdocs.fit.capacity import fit
+from kvdocs.fit.remedies import remedies
 from kvdocs.fit.table import table
-from kvdocs.serving.capacity import fit
-from kvdocs.serving.remedies import remedies
-from kvdocs.serving.vllm.question import VllmQuestion
 from kvdocs.site.scope import model
 
 found = model("Qwen/Qwen2.5-7B-Instruct")

@@ -1,8 +1,8 @@
 """The 24 GB answer, term by term: what is left for the cache of Qwen2.5-7B on an RTX 4090."""
 
+from kvdocs.engines.vllm.question import VllmQuestion
 from kvdocs.facts.claims import load_gpus
-from kvdocs.serving.capacity import fit, total
-from kvdocs.serving.vllm.question import VllmQuestion
+from kvdocs.fit.capacity import fit, total
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
 from kvdocs.units import gib

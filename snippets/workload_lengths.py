@@ -1,8 +1,8 @@
 """The lengths of the example's requests, as bars, and what plans are made from."""
 
-from kvdocs.serving.workload import bins, percentile
 from kvdocs.site.charts import Lengths, lengths
 from kvdocs.site.example_workload import LIMIT, example
+from kvdocs.workload.lengths import bins, percentile
 
 totals = example().workload.totals
 marks = {

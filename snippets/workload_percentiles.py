@@ -1,8 +1,8 @@
 """The example's lengths as a table."""
 
-from kvdocs.serving.workload import mean, percentile
 from kvdocs.site.example_workload import example
 from kvdocs.site.tables import markdown
+from kvdocs.workload.lengths import mean, percentile
 
 log = example().workload
 rows = []

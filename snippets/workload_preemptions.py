@@ -2,11 +2,11 @@
 
 import random
 
-from kvdocs.serving.simulation import Server, simulate
-from kvdocs.serving.workload import mean
 from kvdocs.site.example_workload import example
 from kvdocs.site.tables import markdown
 from kvdocs.units import ratio
+from kvdocs.workload.lengths import mean
+from kvdocs.workload.simulation import Server, simulate
 
 found = example()
 requests = random.Random("arrivals").choices(found.requests, k=3000)

@@ -4,9 +4,9 @@ The suite is written for the releases the project supports, 4.57 to the newest. 
 skipped on the newest.
 """
 
-from kvdocs.evidence.caches import SAME_CLASS
+from kvdocs.engines.transformers.cache import EXPANDED_BEFORE
+from kvdocs.evidence.transformers.caches import SAME_CLASS
 from kvdocs.formula.config import release
-from kvdocs.serving.transformers.cache import EXPANDED_BEFORE
 
 
 def version() -> tuple[int, ...]:

@@ -1,8 +1,9 @@
 """How an answer is known: the records of measured caches, read.
 
 In: a model_type and a model's id. Out: ``measured`` or ``unverified``. The records are made by
-``kvdocs.evidence.records``, for published models, and ``kvdocs.evidence.sweep``, for the default
-config of every architecture; reading them takes the standard library only.
+``kvdocs.evidence.transformers.records``, for published models, and
+``kvdocs.evidence.transformers.sweep``, for the default config of every architecture; reading them
+takes the standard library only.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import json
 import os
 from functools import cache
 
+from kvdocs.engines.transformers.copies import copies_heads
 from kvdocs.facts.models import Model
 from kvdocs.formula.config import STATED_BY_HAND, EffectiveConfig
-from kvdocs.serving.transformers.copies import copies_heads
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import argparse
 import json
 
 from kvdocs.facts.hub import find
+from kvdocs.fit.capacity import Answer, fit, total, total_at_best
 from kvdocs.fit.options import of_engine, question
+from kvdocs.fit.remedies import Remedy, remedies
 from kvdocs.fit.table import notes, table
-from kvdocs.serving.capacity import Answer, fit, total, total_at_best
-from kvdocs.serving.remedies import Remedy, remedies
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
+from kvdocs.engines.llama_cpp.context import MOST_SEQUENCES, Buffer, Context
+from kvdocs.engines.llama_cpp.question import Contexts, LlamaCppQuestion
 from kvdocs.facts.models import Model
 from kvdocs.formula.layers import plural
-from kvdocs.serving.llama_cpp.context import MOST_SEQUENCES, Buffer, Context
-from kvdocs.serving.llama_cpp.question import Contexts, LlamaCppQuestion
 from kvdocs.units import binary, exact
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import

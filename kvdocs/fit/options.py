@@ -10,11 +10,11 @@ import re
 from dataclasses import replace
 from importlib import import_module
 
+from kvdocs.engines.question import MIB, Question
+from kvdocs.engines.weights import weights_in
 from kvdocs.facts.claims import Gpu, load_gpus
 from kvdocs.facts.models import Model
 from kvdocs.literal import size_of
-from kvdocs.serving.question import MIB, Question
-from kvdocs.serving.weights import weights_in
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ In: an ``Answer`` and what would make it fit. Out: text.
 
 from __future__ import annotations
 
+from kvdocs.engines.question import LONGEST, Term
+from kvdocs.fit.capacity import Answer, total, total_at_best
 from kvdocs.fit.options import of_engine
+from kvdocs.fit.remedies import Remedy
 from kvdocs.formula.layers import plural
-from kvdocs.serving.capacity import Answer, total, total_at_best
-from kvdocs.serving.question import LONGEST, Term
-from kvdocs.serving.remedies import Remedy
 from kvdocs.units import exact, gib, span
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from kvdocs.engines.transformers.cache import cache_dtype
+from kvdocs.engines.transformers.question import Batch, TransformersQuestion
+from kvdocs.engines.weights import published_dtype
 from kvdocs.facts.models import Model
 from kvdocs.formula.layers import plural
-from kvdocs.serving.transformers.cache import cache_dtype
-from kvdocs.serving.transformers.question import Batch, TransformersQuestion
-from kvdocs.serving.weights import published_dtype
 from kvdocs.units import exact
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import

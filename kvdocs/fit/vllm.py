@@ -6,16 +6,16 @@ import argparse
 from collections.abc import Iterator
 from fractions import Fraction
 
+from kvdocs.engines.vllm.architectures import through_transformers
+from kvdocs.engines.vllm.dtypes import IN_32_BITS
+from kvdocs.engines.vllm.layers import sparse
+from kvdocs.engines.vllm.pool import Plan
+from kvdocs.engines.vllm.question import VllmQuestion
+from kvdocs.engines.weights import SHORT, names_dtype
 from kvdocs.facts.models import Model
 from kvdocs.formula.constant import CrossAttention
 from kvdocs.formula.kv_dtype import named_kv_dtype
 from kvdocs.formula.layers import plural
-from kvdocs.serving.vllm.architectures import through_transformers
-from kvdocs.serving.vllm.dtypes import IN_32_BITS
-from kvdocs.serving.vllm.layers import sparse
-from kvdocs.serving.vllm.pool import Plan
-from kvdocs.serving.vllm.question import VllmQuestion
-from kvdocs.serving.weights import SHORT, names_dtype
 from kvdocs.units import exact, span
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import

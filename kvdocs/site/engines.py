@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kvdocs.engines.llama_cpp import context as llama_cpp
+from kvdocs.engines.llama_cpp.question import LlamaCppQuestion
+from kvdocs.engines.question import Question
+from kvdocs.engines.transformers import cache as transformers
+from kvdocs.engines.transformers.question import TransformersQuestion
+from kvdocs.engines.vllm import pool as vllm
+from kvdocs.engines.vllm.question import VllmQuestion
+from kvdocs.engines.vllm.states import rank_state
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.serving.llama_cpp import context as llama_cpp
-from kvdocs.serving.llama_cpp.question import LlamaCppQuestion
-from kvdocs.serving.question import Question
-from kvdocs.serving.transformers import cache as transformers
-from kvdocs.serving.transformers.question import TransformersQuestion
-from kvdocs.serving.vllm import pool as vllm
-from kvdocs.serving.vllm.question import VllmQuestion
-from kvdocs.serving.vllm.states import rank_state
 
 TRANSFORMERS = "transformers " + ".".join(map(str, transformers.RELEASE))
 VLLM = "vLLM 0.33.0"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kvdocs.evidence.weights import FEWER_BITS, MORE, NOT_ITEMISED
+from kvdocs.evidence.transformers.weights import FEWER_BITS, MORE, NOT_ITEMISED
 from kvdocs.site.tables import markdown
 
 Record = Mapping[str, Any]

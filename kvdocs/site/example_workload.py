@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
+from kvdocs.engines.vllm.pool import Options
 from kvdocs.facts.claims import load_claims
 from kvdocs.literal import Literal
-from kvdocs.serving.estimates import Estimate, estimates
-from kvdocs.serving.request_log import Request
-from kvdocs.serving.space import Space
-from kvdocs.serving.vllm.pool import Options
-from kvdocs.serving.workload import Workload
 from kvdocs.site.scope import model
+from kvdocs.workload.estimates import Estimate, estimates
+from kvdocs.workload.lengths import Workload
+from kvdocs.workload.request_log import Request
+from kvdocs.workload.space import Space
 
 MODEL = "Qwen/Qwen2.5-7B-Instruct"
 LIMIT = 32_768  # --max-model-len, tokens

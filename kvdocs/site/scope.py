@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from kvdocs.engines import question
 from kvdocs.evidence import known
 from kvdocs.facts.catalogue import Catalogue, catalogue
 from kvdocs.facts.claims import load_claims, load_gpus
 from kvdocs.facts.models import Model
-from kvdocs.serving import question
 from kvdocs.site.expressions import Scope, names
 
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from fractions import Fraction
 from html import escape
 
+from kvdocs.explain.check import Check
+from kvdocs.explain.reasons import Reason
+from kvdocs.explain.replay import Replay, replay
 from kvdocs.facts.reports import Report
 from kvdocs.formula import layout_of, parse_config
-from kvdocs.serving.check import Check
-from kvdocs.serving.logs.phrase import ALL, RANK, Phrase
-from kvdocs.serving.reasons import Reason
-from kvdocs.serving.replay import Replay, replay
+from kvdocs.logs.phrase import ALL, RANK, Phrase
 from kvdocs.site.tables import cell, sortable
 from kvdocs.units import ratio
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kvdocs.evidence import llama_cpp
-from kvdocs.evidence.llama_library import missing
+from kvdocs.evidence.llama_cpp import contexts as llama_cpp
+from kvdocs.evidence.llama_cpp.library import missing
 
 pytestmark = [
     pytest.mark.engine,

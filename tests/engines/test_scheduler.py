@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from kvdocs.evidence import scheduling, seats
-from kvdocs.evidence.scheduling import Case
-from kvdocs.evidence.vllm_scheduler import engine_steps
-from kvdocs.serving.simulation import Server
+from kvdocs.evidence.vllm import scheduling, seats
+from kvdocs.evidence.vllm.scheduler import engine_steps
+from kvdocs.evidence.vllm.scheduling import Case
+from kvdocs.workload.simulation import Server
 
 pytestmark = pytest.mark.engine
 pytest.importorskip("vllm", reason="vLLM is not installed; make test-engines has it")

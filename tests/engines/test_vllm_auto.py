@@ -10,17 +10,17 @@ pytest.importorskip("vllm", reason="vLLM is not installed here; run make test-en
 
 import vllm.config  # noqa: F401  first: the modules below import it, and it them
 
-from kvdocs.evidence import vllm_architectures
-from kvdocs.evidence.vllm import geometry
-from kvdocs.evidence.vllm_sparse import sparse_format
+from kvdocs.engines.vllm.architectures import FILE
+from kvdocs.engines.vllm.auto import NO_FLOAT16, kept, loaded
+from kvdocs.engines.vllm.dtypes import KV_DTYPES, latent_bytes
+from kvdocs.engines.vllm.kernels import refusal
+from kvdocs.engines.vllm.layers import Options, sparse
+from kvdocs.engines.vllm.pool import rank_slope
+from kvdocs.engines.weights import published_dtype
+from kvdocs.evidence.vllm import architectures as vllm_architectures
+from kvdocs.evidence.vllm.planner import geometry
+from kvdocs.evidence.vllm.sparse import sparse_format
 from kvdocs.facts.snapshot import load, load_all
-from kvdocs.serving.vllm.architectures import FILE
-from kvdocs.serving.vllm.auto import NO_FLOAT16, kept, loaded
-from kvdocs.serving.vllm.dtypes import KV_DTYPES, latent_bytes
-from kvdocs.serving.vllm.kernels import refusal
-from kvdocs.serving.vllm.layers import Options, sparse
-from kvdocs.serving.vllm.pool import rank_slope
-from kvdocs.serving.weights import published_dtype
 
 pytestmark = pytest.mark.engine
 CARDS = ("7.5", "8.0", "8.9", "9.0", "10.0", "12.0")
@@ -63,7 +63,7 @@ def test_an_architecture_changes_auto_as_vllm_does(name, capability):
     from vllm.model_executor.models.config import MODELS_CONFIG_MAP
     from vllm.transformers_utils.config import get_config  # noqa: F401
 
-    from kvdocs.serving.vllm.auto import by_architecture
+    from kvdocs.engines.vllm.auto import by_architecture
 
     model = load(name)
     (architecture,) = model.config["architectures"]

@@ -8,15 +8,15 @@ pytest.importorskip("vllm", reason="vLLM is not installed here; run make test-en
 
 import vllm.config  # noqa: F401  first: the modules below import it, and it them
 
-from kvdocs.evidence.vllm import geometry
-from kvdocs.evidence.vllm_backends import AskedLayer, as_asked, chosen
+from kvdocs.engines.vllm.compressed import compresses
+from kvdocs.engines.vllm.dtypes import KV_DTYPES, cards, head_bytes, kv_dtype
+from kvdocs.engines.vllm.kernels import KERNELS, least_capability, refusal
+from kvdocs.evidence.vllm.backends import AskedLayer, as_asked, chosen
+from kvdocs.evidence.vllm.planner import geometry
 from kvdocs.facts.snapshot import load, load_all
 from kvdocs.formula.constant import CrossAttention
 from kvdocs.formula.layers import Chunk, FullAttention, Latent, SlidingWindow
 from kvdocs.formula.several import IndexKeys
-from kvdocs.serving.vllm.compressed import compresses
-from kvdocs.serving.vllm.dtypes import KV_DTYPES, cards, head_bytes, kv_dtype
-from kvdocs.serving.vllm.kernels import KERNELS, least_capability, refusal
 
 pytestmark = pytest.mark.engine
 CARDS = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0")

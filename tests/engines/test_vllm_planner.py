@@ -6,12 +6,12 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed here; run make test-engines")
 
-from kvdocs.evidence import vllm_record
-from kvdocs.evidence.vllm import geometry, planned
-from kvdocs.evidence.vllm_specs import Geometry
+from kvdocs.engines.vllm.dtypes import KV_DTYPES, head_bytes
+from kvdocs.engines.vllm.pool import Options
+from kvdocs.evidence.vllm import planner_record as vllm_record
+from kvdocs.evidence.vllm.planner import geometry, planned
+from kvdocs.evidence.vllm.specs import Geometry
 from kvdocs.facts.snapshot import load
-from kvdocs.serving.vllm.dtypes import KV_DTYPES, head_bytes
-from kvdocs.serving.vllm.pool import Options
 
 pytestmark = pytest.mark.engine
 GIB = 2**30

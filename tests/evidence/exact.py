@@ -1,6 +1,6 @@
 """The one assertion of the measurements: every layer equal, else a line for each that is not."""
 
-from kvdocs.evidence.measure import Measurement
+from kvdocs.evidence.transformers.measure import Measurement
 
 
 def assert_exact(found: Measurement) -> None:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from kvdocs.evidence.caches import build_decoder, cache_after_each_step, held
-from kvdocs.evidence.measure import measure
+from kvdocs.engines.transformers.cache import kept_by_transformers
+from kvdocs.evidence.transformers.caches import build_decoder, cache_after_each_step, held
+from kvdocs.evidence.transformers.measure import measure
 from kvdocs.formula import layout_of
 from kvdocs.formula.layers import FullAttention, SlidingWindow
-from kvdocs.serving.transformers.cache import kept_by_transformers
 from tests.evidence.exact import assert_exact
 from tests.evidence.tiny import FAMILIES
 from tests.installed import missing_architecture, other_cache

@@ -5,8 +5,9 @@ No weights and no memory: the meta device. Equality is exact and per layer.
 
 import pytest
 
-from kvdocs.evidence import known, records
-from kvdocs.evidence.measure import Measurement, measure
+from kvdocs.evidence import known
+from kvdocs.evidence.transformers import records
+from kvdocs.evidence.transformers.measure import Measurement, measure
 from kvdocs.formula.architectures import table_with
 from tests.evidence.exact import assert_exact
 from tests.installed import missing_architecture, no_meta, other_cache

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kvdocs.evidence import defaults, records
-from kvdocs.evidence.caches import SAME_CLASS
+from kvdocs.evidence.transformers import defaults, records
+from kvdocs.evidence.transformers.caches import SAME_CLASS
 from kvdocs.formula.config import release
 from kvdocs.formula.layers import FullAttention, Latent
 from tests.installed import missing_architecture, older_classes, version

@@ -8,7 +8,7 @@ import copy
 
 import pytest
 
-from kvdocs.evidence.targets import changes
+from kvdocs.evidence.transformers.targets import changes
 from kvdocs.formula import layout_of
 from kvdocs.formula.architectures import model_types
 from kvdocs.formula.config import class_entry

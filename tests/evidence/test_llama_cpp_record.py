@@ -2,9 +2,9 @@
 
 import pytest
 
-from kvdocs.evidence import llama_cpp
-from kvdocs.evidence.llama_library import missing
-from kvdocs.serving.llama_cpp.context import Context
+from kvdocs.engines.llama_cpp.context import Context
+from kvdocs.evidence.llama_cpp import contexts as llama_cpp
+from kvdocs.evidence.llama_cpp.library import missing
 
 
 def test_the_record_is_of_the_cases_in_the_code():

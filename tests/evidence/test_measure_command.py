@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from kvdocs.cli import main
-from kvdocs.evidence import caches, measure
+from kvdocs.evidence.transformers import caches, measure
 from kvdocs.formula.layers import FullAttention
 from kvdocs.formula.rules import attention
 from tests.evidence.tiny import FAMILIES

@@ -6,12 +6,12 @@ against the layout of the config that transformers writes.
 
 import pytest
 
-from kvdocs.evidence.caches import returned
-from kvdocs.evidence.contents import contents
-from kvdocs.evidence.default_models import build, published
-from kvdocs.evidence.targets import Change, Target
+from kvdocs.engines.transformers.cache import bytes_by_transformers
+from kvdocs.evidence.transformers.caches import returned
+from kvdocs.evidence.transformers.contents import contents
+from kvdocs.evidence.transformers.default_models import build, published
+from kvdocs.evidence.transformers.targets import Change, Target
 from kvdocs.formula import ConfigError, layout_of
-from kvdocs.serving.transformers.cache import bytes_by_transformers
 from tests.installed import missing_architecture, older_classes
 
 SMALL = {"vocab_size": 64, "hidden_size": 64}

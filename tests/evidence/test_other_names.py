@@ -12,8 +12,8 @@ import textwrap
 
 import pytest
 
-from kvdocs.evidence.caches import SAME_CLASS
-from kvdocs.evidence.targets import changes
+from kvdocs.evidence.transformers.caches import SAME_CLASS
+from kvdocs.evidence.transformers.targets import changes
 from kvdocs.formula import ConfigError, layout_of
 from kvdocs.formula.architectures import model_types
 from kvdocs.formula.fields import ATTENTION

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kvdocs.evidence import known, records
+from kvdocs.evidence import known
+from kvdocs.evidence.transformers import records
 from kvdocs.facts import snapshot
 from tests.installed import no_meta
 

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from kvdocs.evidence.caches import SAME_CLASS
-from kvdocs.evidence.targets import changes
+from kvdocs.evidence.transformers.caches import SAME_CLASS
+from kvdocs.evidence.transformers.targets import changes
 from kvdocs.formula import ConfigError, layout_of
 from kvdocs.formula.architectures import WRAPPERS, model_types
 from tests.evidence.test_layer_lists import NEEDED

@@ -2,14 +2,14 @@
 
 import pytest
 
-from kvdocs.evidence import scheduling
-from kvdocs.evidence.scheduling import CASES, COLUMNS
+from kvdocs.engines.vllm.pool import Options
+from kvdocs.evidence.vllm import scheduling
+from kvdocs.evidence.vllm.scheduling import CASES, COLUMNS
 from kvdocs.facts.snapshot import load
-from kvdocs.serving.overflow import overflow
-from kvdocs.serving.simulation import simulate
-from kvdocs.serving.space import Space
-from kvdocs.serving.vllm.pool import Options
-from kvdocs.serving.workload import Workload
+from kvdocs.workload.lengths import Workload
+from kvdocs.workload.overflow import overflow
+from kvdocs.workload.simulation import simulate
+from kvdocs.workload.space import Space
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from kvdocs.evidence import seats
+from kvdocs.engines.vllm.pool import Options, Pool, plan
+from kvdocs.engines.vllm.states import rank_state
+from kvdocs.evidence.vllm import seats
 from kvdocs.facts.snapshot import load
-from kvdocs.serving.space import Space
-from kvdocs.serving.vllm.pool import Options, Pool, plan
-from kvdocs.serving.vllm.states import rank_state
+from kvdocs.workload.space import Space
 
 CASES = [(case, seats.recorded()["cases"][case.name]) for case in seats.CASES]
 SPARE = {  # where not all grow in step

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from kvdocs.evidence import against_formula, sweep
-from kvdocs.evidence.caches import MeasureError
-from kvdocs.evidence.children import Limits, run_each
-from kvdocs.evidence.targets import NO_CHANGE, Target, changes, targets
+from kvdocs.evidence.transformers import against_formula, sweep
+from kvdocs.evidence.transformers.caches import MeasureError
+from kvdocs.evidence.transformers.children import Limits, run_each
+from kvdocs.evidence.transformers.targets import NO_CHANGE, Target, changes, targets
 from kvdocs.formula import ConfigError, layout_of
 from tests.installed import no_meta, older_classes
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from kvdocs.evidence import vllm_record
-from kvdocs.evidence.vllm_record import cases
+from kvdocs.engines.vllm.dtypes import KV_DTYPES, cards
+from kvdocs.engines.vllm.pool import Options, Plan, plan
+from kvdocs.engines.vllm.states import rank_state
+from kvdocs.evidence.vllm import planner_record as vllm_record
+from kvdocs.evidence.vllm.planner_record import cases
 from kvdocs.facts.snapshot import load_all
 from kvdocs.formula import layout_of
-from kvdocs.serving.vllm.dtypes import KV_DTYPES, cards
-from kvdocs.serving.vllm.pool import Options, Plan, plan
-from kvdocs.serving.vllm.states import rank_state
 
 MODELS = {model.id: model for model in load_all()}
 CONFIGS = {name: model.config for name, model in MODELS.items()}

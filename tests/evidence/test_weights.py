@@ -2,9 +2,10 @@
 
 import pytest
 
-from kvdocs.evidence import known, records
-from kvdocs.evidence.caches import parameter_bytes
-from kvdocs.evidence.weights import FEWER_BITS, MORE, NOT_ITEMISED
+from kvdocs.evidence import known
+from kvdocs.evidence.transformers import records
+from kvdocs.evidence.transformers.caches import parameter_bytes
+from kvdocs.evidence.transformers.weights import FEWER_BITS, MORE, NOT_ITEMISED
 from tests.installed import missing_architecture
 
 WEIGHED = {model.id: model for model in records.models_with_a_rule() if model.weights}

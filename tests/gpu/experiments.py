@@ -19,7 +19,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from kvdocs.evidence.caches import (
+from kvdocs.evidence.transformers.caches import (
     build_decoder,
     cache_after_each_step,
     held,

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from kvdocs.evidence.caches import versions
 from kvdocs.evidence.known import FOLDER
+from kvdocs.evidence.transformers.caches import versions
 
 GPU_FILE = Path(FOLDER) / "gpu.json"
 EXPERIMENTS = ("caches", "peak", "fp8")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvdocs.evidence.llama_cpp import record
+from kvdocs.evidence.llama_cpp.contexts import record
 from kvdocs.site.expressions import evaluate
 from kvdocs.site.scope import scope
 

@@ -3,7 +3,7 @@
 import copy
 
 from kvdocs.evidence.known import caches
-from kvdocs.evidence.weights import FEWER_BITS, MORE, NOT_ITEMISED
+from kvdocs.evidence.transformers.weights import FEWER_BITS, MORE, NOT_ITEMISED
 from kvdocs.site import evidence
 
 

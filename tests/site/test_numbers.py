@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from kvdocs.engines import question
 from kvdocs.evidence import known
 from kvdocs.facts.claims import load_gpus
 from kvdocs.facts.snapshot import load
-from kvdocs.serving import question
 from kvdocs.site import numbers
 from kvdocs.site.example_workload import example
 from kvdocs.site.expressions import Scope, evaluate, names

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from kvdocs.serving.request_log import Request
-from kvdocs.serving.workload import percentile
 from kvdocs.site.example_workload import LIMIT, RISK, example
+from kvdocs.workload.lengths import percentile
+from kvdocs.workload.request_log import Request
 
 SNIPPETS = Path(__file__).parents[2] / "snippets"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kvdocs.serving.workload import next_edge
 from kvdocs.site.charts.svg import (
     LARGE,
     NARROW,
@@ -25,6 +24,7 @@ from kvdocs.site.charts.svg import (
     width_of,
 )
 from kvdocs.units import ceil_div
+from kvdocs.workload.lengths import next_edge
 
 TOP, HEIGHT = 14.0, 230.0
 

@@ -1,0 +1,1 @@
+"""How one engine holds one model, under given flags, on a given card."""

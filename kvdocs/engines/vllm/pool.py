@@ -1,0 +1,181 @@
+"""How vLLM 0.33.0 holds a cache layout, as its own planner counts it, on one rank.
+
+In: a ``CacheLayout``, ``Options`` (vLLM's flags) and the bytes it found available for the cache.
+Out: a ``Plan``: blocks, tokens and maximum concurrency as logged, bytes per rank, and how many
+requests really fit at once.
+
+The cache is one pool of blocks of equal size. A block holds ``block_size`` tokens of one *group*
+of layers. Layers that keep every token are one group. Where a model mixes kinds of layers, each
+kind is split into groups of equally many layers, all groups draw blocks from the one pool, and a
+group with fewer layers leaves part of each block unused (v1/core/kv_cache_planning.py:408).
+
+Paths in docstrings are in the vLLM 0.33.0 wheel. ``kvdocs.evidence.vllm.planner`` holds this module
+against the real planner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kvdocs.engines.question import largest
+from kvdocs.engines.vllm.compressed import compressed_pages, compresses
+from kvdocs.engines.vllm.groups import Group, group_layers, pack_layers
+from kvdocs.engines.vllm.layers import Options, pages_of, stages
+from kvdocs.formula import CacheLayout
+
+__all__ = ["Options", "Plan", "Pool", "plan", "rank_slope"]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The pool of blocks of a layout under some options, before the memory is known."""
+
+    options: Options
+    groups: tuple[Group, ...]
+    stages: tuple[range, ...]
+
+    @classmethod
+    def of(cls, layout: CacheLayout, options: Options) -> Pool:
+        """The groups vLLM makes of the layers.
+
+        Raises:
+            ValueError: vLLM refuses the combination, or keeps no cache for such a layer.
+        """
+        if compresses(layout):
+            groups = pack_layers(compressed_pages(layout, options))
+        else:
+            groups = group_layers(pages_of(layout, options))
+        if not groups:
+            raise ValueError("no layer keeps a cache, so memory for it sets no limit")
+        count = options.pipeline_parallel_size
+        pool = cls(options, groups, stages(len(layout.layers), count))
+        if not all(pool.block_bytes):
+            raise ValueError(
+                "how vLLM 0.33.0 plans a pipeline stage in which no layer keeps a cache is not "
+                "known here: choose another --pp"
+            )
+        return pool
+
+    @property
+    def block_bytes(self) -> tuple[int, ...]:
+        """Bytes of one block on a rank of each pipeline stage: that of the fullest group
+        (v1/core/kv_cache_planning.py:574)."""
+        return tuple(max(group.bytes(stage) for group in self.groups) for stage in self.stages)
+
+    def blocks(self, available_bytes: int) -> int:
+        """Blocks in the pool: the fewest that fit on any rank (…planning.py:1589-1609).
+
+        One of them is the null block, which never holds a token.
+        """
+        return min(available_bytes // size for size in self.block_bytes)
+
+    def request_blocks(self, tokens: int) -> int:
+        """The most blocks one request of ``tokens`` tokens can hold, over all groups
+        (v1/core/kv_cache_utils.py:1061)."""
+        return sum(group.request_blocks(tokens, self.options) for group in self.groups)
+
+    def writing_blocks(self, tokens: int) -> int:
+        """The most blocks such a request holds while it writes its answer, over all groups."""
+        return sum(group.writing_blocks(tokens, self.options) for group in self.groups)
+
+    def longest(self, available_bytes: int, requests: int = 1, limit: int = 2**40) -> int:
+        """The longest context of ``requests`` equal requests at once, at most ``limit`` tokens.
+
+        0 where not even one token fits. The null block is kept back, as in vLLM's own estimate
+        (v1/core/kv_cache_planning.py:1246).
+        """
+        usable = self.blocks(available_bytes) - 1
+
+        def fits(tokens: int) -> bool:
+            most, writing = self.request_blocks(tokens), self.writing_blocks(tokens)
+            return at_once(usable, most, writing) >= requests
+
+        return largest(fits, limit)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What vLLM makes of the available memory; every figure is per rank.
+
+    ``request_blocks`` are the most that one request of ``max_model_len`` tokens can hold, while a
+    whole batch of it is in flight, ``writing_blocks`` the most it holds while it writes its answer.
+    ``pool_tokens`` and ``max_concurrency`` are the two figures of its log line "GPU KV cache
+    size: … tokens, Maximum concurrency for … tokens per request". ``starts`` is False where it
+    refuses to start, because not one request of ``max_model_len`` tokens fits beside the null
+    block. ``needed_bytes`` is what such a request takes, ``longest`` the longest one that fits.
+    """
+
+    blocks: int
+    block_bytes: int
+    request_blocks: int
+    writing_blocks: int
+    pool_tokens: int
+    max_concurrency: float
+    starts: bool
+    needed_bytes: int
+    longest: int
+
+    @property
+    def usable_blocks(self) -> int:
+        """Blocks that can hold tokens: all but the null block (v1/core/block_pool.py)."""
+        return max(0, self.blocks - 1)
+
+    @property
+    def sequences(self) -> int:
+        """How many requests of ``max_model_len`` tokens fit at once, whole ones: more than
+        ``max_concurrency`` where layers have windows, see ``at_once``."""
+        return at_once(self.usable_blocks, self.request_blocks, self.writing_blocks)
+
+
+def at_once(blocks: int, most: int, writing: int) -> int:
+    """How many equal sequences ``blocks`` hold: one of them with a batch in flight, which takes
+    ``most``, and all others ``writing``.
+
+    The tokens in flight are those of one budget that all sequences share, --max-num-batched-tokens.
+    vLLM's maximum concurrency counts them for every request. Held against vLLM's scheduler in
+    ``kvdocs.evidence.vllm.seats``.
+
+    >>> at_once(100, most=40, writing=20), at_once(39, most=40, writing=20)
+    (4, 0)
+    """
+    return 1 + (blocks - most) // writing if blocks >= most else 0
+
+
+def plan(layout: CacheLayout, options: Options, available_bytes: int) -> Plan:
+    """The plan for ``available_bytes`` on each rank.
+
+    Raises:
+        ValueError: vLLM refuses the combination, or keeps no cache for such a layer.
+
+    >>> from kvdocs.formula.layers import FullAttention
+    >>> qwen = CacheLayout((FullAttention(4, 128, 128),) * 28)
+    >>> found = plan(qwen, Options(max_model_len=32_768), 10 * 2**30)
+    >>> found.blocks, found.pool_tokens, round(found.max_concurrency, 2)
+    (11702, 187232, 5.71)
+    """
+    pool = Pool.of(layout, options)
+    blocks = pool.blocks(available_bytes)
+    request = pool.request_blocks(options.max_model_len)
+    # In the same floating-point steps as v1/core/kv_cache_utils.py:1089 and 1143.
+    concurrency = blocks / request
+    return Plan(
+        blocks=blocks,
+        block_bytes=max(pool.block_bytes),
+        request_blocks=request,
+        writing_blocks=pool.writing_blocks(options.max_model_len),
+        pool_tokens=int(concurrency * options.max_model_len),
+        max_concurrency=concurrency,
+        starts=all(size * request <= available_bytes - size for size in pool.block_bytes),
+        needed_bytes=max(pool.block_bytes) * request,
+        longest=pool.longest(available_bytes, limit=options.max_model_len),
+    )
+
+
+def rank_slope(layout: CacheLayout, options: Options) -> int:
+    """Bytes one token takes on one rank, padding and windows aside: what its layers hold there.
+
+    Over all ranks it is this times the tensor-parallel size, copies included.
+    """
+    kept = ("full", "latent", "window")
+    pages = (page for _, page in pages_of(layout, options) if page.kind in kept)
+    return sum(page.bytes // page.block_size for page in pages)

@@ -1,0 +1,1 @@
+"""llama.cpp: contexts that its library really allocates."""

@@ -1,0 +1,1 @@
+"""The formula and transformers: caches that are really allocated, class by class."""

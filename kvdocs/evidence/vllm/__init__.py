@@ -1,0 +1,1 @@
+"""The engines of this guide and vLLM: its planner, its scheduler, its kernels, run on a CPU."""

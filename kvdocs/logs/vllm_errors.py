@@ -1,0 +1,150 @@
+"""What vLLM says when it does not start, or refuses a request, in old wordings and new ones.
+
+Data only. Files are those of the vLLM 0.33.0 wheel. V0 is the first engine, whose wordings were
+read in public threads.
+"""
+
+from __future__ import annotations
+
+from kvdocs.logs.phrase import ALL, Phrase, Quantity
+from kvdocs.logs.vllm import BLOCKS, LENGTH, ROUNDED, SHARE, TOKENS
+
+MORE_ROOM = (
+    "More room: a higher --gpu-memory-utilization, an fp8 cache (--kv-cache-dtype fp8), smaller "
+    "weights, more GPUs, or a lower --max-model-len if no request is that long"
+)
+
+ERRORS = (
+    Phrase(
+        "vllm.too_long",
+        "vLLM",
+        "V1, v1/core/kv_cache_planning.py:78; early releases wrote GB and meant GiB",
+        "KV cache is needed, which is larger",
+        "max seq len ({length}), ({needed} GiB KV cache is needed, which is larger than the "
+        "available KV cache memory ({available} GiB)",
+        "The server did not start: one request of the full --max-model-len needs more than one GPU "
+        "has left for the cache. Both figures are per GPU.",
+        {"length": LENGTH, "needed": ROUNDED, "available": ROUNDED},
+        MORE_ROOM,
+        also=(
+            r"max seq len \(<length>\),\s{1,4}\(?<needed> Gi?B KV\s{1,4}cache is\s{1,4}needed, "
+            r"which is larger than the available KV cache\s{1,4}memory \(<available> Gi?B\)",
+        ),
+    ),
+    Phrase(
+        "vllm.longest",
+        "vLLM",
+        "V1, v1/core/kv_cache_planning.py:73",
+        "estimated maximum model length",
+        "the estimated maximum model length is {longest}",
+        "The longest request for which that memory would do: the --max-model-len to start with.",
+        {"longest": LENGTH},
+    ),
+    Phrase(
+        "vllm.nothing_left",
+        "vLLM",
+        "V0 and V1, v1/core/kv_cache_planning.py:58",
+        "No available memory for the cache blocks",
+        "No available memory for the cache blocks",
+        "The server did not start: weights and working memory fill the share of the GPU that "
+        "--gpu-memory-utilization allows.",
+        change="Raise --gpu-memory-utilization, or take smaller weights or more GPUs; a shorter "
+        "--max-model-len frees nothing but a little working memory",
+    ),
+    Phrase(
+        "vllm.too_long_v0",
+        "vLLM",
+        "V0, vllm#2418",
+        "tokens that can be stored in KV cache",
+        "max seq len ({length}) is larger than the maximum number of tokens that can be stored in "
+        "KV cache ({tokens})",
+        "The server did not start: the whole cache holds fewer tokens than one request may have.",
+        {"length": LENGTH, "tokens": TOKENS},
+        MORE_ROOM,
+    ),
+    Phrase(
+        "vllm.state_blocks",
+        "vLLM",
+        "V1, seen in 0.24.0",
+        "exceeds available Mamba cache blocks",
+        "max_num_seqs ({sequences}) exceeds available Mamba cache blocks ({blocks})",
+        "Each running request needs a block for its recurrent state, whatever its length.",
+        {"sequences": Quantity("requests", ALL), "blocks": BLOCKS},
+        "Lower --max-num-seqs to the number of blocks, or make the cache larger",
+    ),
+    Phrase(
+        "vllm.prompt_too_long",
+        "vLLM",
+        "V1, v1/engine/input_processor.py:590",
+        "is longer than the maximum model length",
+        "prompt (length {prompt}) is longer than the maximum model length of {length}",
+        "One request was refused because of --max-model-len. The memory plays no part.",
+        {"prompt": LENGTH, "length": LENGTH},
+        "Raise --max-model-len, or shorten the prompt",
+    ),
+    Phrase(
+        "vllm.context",
+        "vLLM",
+        "V0 and V1, renderers/params.py:544",
+        "maximum context length is",
+        "maximum context length is {length} tokens. However, your prompt contains {prompt} input "
+        "tokens",
+        "One request was refused because of --max-model-len. The memory plays no part.",
+        {"length": LENGTH, "prompt": LENGTH},
+        "Raise --max-model-len, or shorten the prompt or the answer asked for",
+        also=(
+            r"maximum context length is <length> tokens\. However, (?:you requested|your "
+            r"(?:prompt|request|messages) (?:contains?|has|resulted in)) (?:at least )?<prompt>",
+        ),
+    ),
+    Phrase(
+        "vllm.beyond_training",
+        "vLLM",
+        "V0 and V1, config/model.py:2664",
+        "than the derived max_model_len",
+        "User-specified max_model_len ({asked}) is greater than the derived max_model_len "
+        "(max_position_embeddings={derived}",
+        "The server did not start: --max-model-len is more than the config of the model allows. "
+        "The memory plays no part.",
+        {"asked": LENGTH, "derived": LENGTH},
+        "Lower --max-model-len",
+        also=(
+            r"max_model_len \(<asked>\) is greater than the derived max_model_len "
+            r"\(\w{3,40}=<derived>",
+        ),
+    ),
+    Phrase(
+        "vllm.not_free",
+        "vLLM",
+        "V1, v1/worker/utils.py:763",
+        "is less than desired GPU memory utilization",
+        "({free}/{card} GiB) on startup is less than desired GPU memory utilization "
+        "({wanted_share}, {wanted} GiB)",
+        "The server did not start: the share of the card that it may use is more than what is "
+        "free, because something else is on this GPU.",
+        {"free": ROUNDED, "card": ROUNDED, "wanted_share": SHARE, "wanted": ROUNDED},
+        "Stop the other process, or lower --gpu-memory-utilization to what is free",
+    ),
+    Phrase(
+        "vllm.warm_up",
+        "vLLM",
+        "V0 and V1, v1/worker/gpu_model_runner.py:5930",
+        "out of memory occurred when warming up",
+        "CUDA out of memory occurred when warming up sampler with {sequences} dummy requests",
+        "The cache was allocated, and nothing is left for one step of so many requests.",
+        {"sequences": Quantity("requests", ALL)},
+        "Lower --max-num-seqs, or --gpu-memory-utilization, which leaves more beside the cache",
+        also=(r"occurred when warming up \w{3,20} with <sequences> dummy requests",),
+    ),
+    Phrase(
+        "vllm.fp8_refused",
+        "vLLM",
+        "V1, v1/attention/backends/triton_attn.py:522, mla/triton_mla.py:209",
+        "requires SM89+",
+        "native FP8 (fp8e4nv) requires SM89+",
+        "The server did not start: this GPU is of a compute capability below 8.9, as an A100, an "
+        "RTX 30 card and older ones are, and there vLLM has no kernel that reads an fp8 cache in "
+        "this model's layers.",
+        change="Leave --kv-cache-dtype at auto for this model on this card",
+    ),
+)

@@ -1,1 +1,0 @@
-"""Layouts, engines and GPUs: what an engine reserves, and how many sequences fit."""
