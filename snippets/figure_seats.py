@@ -1,8 +1,7 @@
 """Sequences against their length on one card: FP8 halves the price, windows bend the line."""
 
-from kvdocs.engines.vllm.question import VllmQuestion
 from kvdocs.facts.claims import load_gpus
-from kvdocs.fit.capacity import fit
+from kvdocs.fit.options import ask
 from kvdocs.site.charts import Seats, seats
 from kvdocs.site.scope import model
 
@@ -18,12 +17,7 @@ card = load_gpus()["rtx_4090"]
 def points(model_id: str, dtype: str) -> tuple[tuple[int, int], ...]:
     """The sure number of sequences at each length that still fits."""
     found = model(model_id)
-    assert found.weights is not None
-    memory, weights = card.memory_mib * 2**20, found.weights.bytes
-    answers = (
-        fit(VllmQuestion(found, memory, card, tokens=2**power, kv_dtype=dtype, weights=weights))
-        for power in range(9, 15)
-    )
+    answers = (ask(found, gpu=card.key, tokens=2**power, kv_dtype=dtype) for power in range(9, 15))
     return tuple((one.tokens, one.sure.sequences) for one in answers if one.sure.sequences)
 
 

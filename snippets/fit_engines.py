@@ -1,8 +1,7 @@
 """The sum of one model on one card in each engine, with the same working memory stated for all."""
 
-from kvdocs.facts.claims import load_gpus
-from kvdocs.fit.capacity import fit, total, total_at_best
-from kvdocs.site.engines import QUESTIONS
+from kvdocs.fit.options import ask
+from kvdocs.site.engines import NAMES
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
 from kvdocs.units import gib, span
@@ -13,13 +12,11 @@ def amount(one: int, other: int) -> str:
     return gib(one, other).replace(" GiB", "\u00a0GiB")
 
 
+TOKENS, OVERHEAD = 4096, 2**30
 found = model("Qwen/Qwen2.5-7B-Instruct")
-card = load_gpus()["rtx_4090"]
-assert found.weights is not None
-memory, weights = card.memory_mib * 2**20, found.weights.bytes
 answers = [
-    fit(ask(found, memory, card, tokens=4096, weights=weights, overhead=2**30))
-    for ask in QUESTIONS.values()
+    ask(found, gpu="rtx_4090", engine=name, tokens=TOKENS, overhead=OVERHEAD)
+    for name in NAMES.values()
 ]
 signs = {
     term.name.partition(":")[0]: "−" if term.sign < 0 else ""
@@ -33,8 +30,8 @@ amounts = [
 rows = [
     [f"{sign} {name}", *(terms.get(name, "–") for terms in amounts)] for name, sign in signs.items()
 ]
-left = [amount(total(answer.terms), total_at_best(answer.terms)) for answer in answers]
+left = [amount(answer.available, answer.available_at_best) for answer in answers]
 rows.append(["= left for the cache", *left])
 seats = [span(answer.sure.sequences, answer.best.sequences) for answer in answers]
 rows.append(["**sequences**", *(f"**{count}**" for count in seats)])
-print(markdown(["term", *QUESTIONS], rows, "lrrr"))
+print(markdown(["term", *NAMES], rows, "lrrr"))

@@ -180,3 +180,34 @@ def _check(
             raise ValueError(f"{where}: field {field!r} is {value!r}, not {wanted}")
         if value == "":
             raise ValueError(f"{where}: field {field!r} is empty")
+
+
+def gpu_named(name: str) -> Gpu:
+    """The card of that name or key, or the only one whose name has these letters in it.
+
+    Raises:
+        ValueError: no card, or several.
+
+    >>> gpu_named("RTX 4090").key, gpu_named("h100").key
+    ('rtx_4090', 'h100_80gb')
+    """
+    cards = load_gpus()
+    wanted = _letters(name)
+    names = {key: {_letters(key), _letters(card.name)} for key, card in cards.items()}
+    exactly = [key for key, known in names.items() if wanted and wanted in known]
+    partly = [key for key, known in names.items() if wanted and any(wanted in n for n in known)]
+    found = exactly or partly
+    if found == ["a100_80gb"] and "80" not in wanted:
+        raise ValueError(
+            f"--gpu {name!r}: the A100 was sold with 40 GB and with 80 GB. Say a100_80gb, or state "
+            "the memory of the smaller one with --vram"
+        )
+    if len(found) == 1:
+        return cards[found[0]]
+    state = f"fits several cards: {', '.join(found)}" if found else "is not in the table of cards"
+    known = ", ".join(f"{card.key} ({card.memory_mib:,} MiB)" for card in cards.values())
+    raise ValueError(f"--gpu {name!r} {state}. Known are {known}; or state the memory with --vram")
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower().replace("nvidia", "").replace("geforce", ""))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import asdict
 
+from kvdocs.engines.deployment import Deployment
 from kvdocs.engines.llama_cpp.context import MOST_SEQUENCES, Buffer, Context
-from kvdocs.engines.llama_cpp.question import Contexts, LlamaCppQuestion
-from kvdocs.facts.models import Model
+from kvdocs.engines.llama_cpp.hold import Contexts, Flags
 from kvdocs.formula.layers import plural
 from kvdocs.units import binary, exact
 
@@ -18,19 +17,15 @@ if TYPE_CHECKING:
 KEEP = {"every": "every token", "window": "a window", "index": "index keys"}
 
 
-def question(args: argparse.Namespace, model: Model) -> LlamaCppQuestion:
-    """The engine's own options. The cache has 16 bits unless llama.cpp is told otherwise, whatever
-    the file has."""
-    asked = args.kv_dtype.lower().replace(" ", "")
-    own: dict[str, Any] = {} if args.ubatch_size is None else {"ubatch": args.ubatch_size}
-    if asked != "auto":
-        own["kv_dtype"] = asked
-    return LlamaCppQuestion(model, unified=bool(args.kv_unified), **own)
+def flags(kv_dtype: str, *, kv_unified: bool = False, ubatch_size: int = 512) -> Flags:
+    """llama.cpp's flags, by the names that the command has for them."""
+    asked = kv_dtype.lower().replace(" ", "")
+    return Flags("f16" if asked == "auto" else asked, kv_unified, ubatch_size)
 
 
-def options(asked: LlamaCppQuestion) -> dict[str, Any]:
+def options(on: Deployment) -> dict[str, Any]:
     """The engine's own options, for JSON."""
-    return {"kv_unified": asked.unified, "ubatch_size": asked.ubatch}
+    return {"kv_unified": on.flags.kv_unified, "ubatch_size": on.flags.ubatch_size}
 
 
 def figures(found: Contexts) -> dict[str, Any]:
@@ -42,7 +37,7 @@ def figures(found: Contexts) -> dict[str, Any]:
     }
 
 
-def lines(asked: LlamaCppQuestion, tokens: int, sure: Contexts, best: Contexts) -> list[str]:
+def lines(on: Deployment, tokens: int, sure: Contexts, best: Contexts) -> list[str]:
     """The context for those who surely fit, or were asked for, for people."""
     context = sure.context
     shared = " -kvu" if context.unified else ""
@@ -52,12 +47,12 @@ def lines(asked: LlamaCppQuestion, tokens: int, sure: Contexts, best: Contexts) 
     ]
 
 
-def notes(asked: LlamaCppQuestion, best: Contexts) -> list[str]:
+def notes(on: Deployment, users: int | None, best: Contexts) -> list[str]:
     """What to know beside the answer."""
     said = []
-    if asked.available is None and (asked.weights is None or asked.weights_source != "stated"):
+    if on.available is None and (on.weights is None or on.weights_source != "stated"):
         said.append("weights are not those of a GGUF file: state its size with --weights")
-    if asked.users is None and best.sequences == MOST_SEQUENCES:
+    if users is None and best.sequences == MOST_SEQUENCES:
         said.append(f"llama.cpp serves at most {MOST_SEQUENCES} sequences at once")
     return said
 

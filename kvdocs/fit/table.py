@@ -5,25 +5,25 @@ In: an ``Answer`` and what would make it fit. Out: text.
 
 from __future__ import annotations
 
-from kvdocs.engines.question import LONGEST, Term
-from kvdocs.fit.capacity import Answer, total, total_at_best
+from kvdocs.engines.face import LONGEST
+from kvdocs.engines.terms import Term
+from kvdocs.fit.answer import Answer, Helps
 from kvdocs.fit.options import of_engine
-from kvdocs.fit.remedies import Remedy
 from kvdocs.formula.layers import plural
 from kvdocs.units import exact, gib, span
 
 
-def table(answer: Answer, found: list[Remedy]) -> str:
+def table(answer: Answer, found: list[Helps]) -> str:
     """The answer for people, with every term of the sum."""
-    question = answer.question
-    card = question.gpu.name if question.gpu else "a card of that memory"
-    where = card if question.available is None else "the memory stated"
-    dtype = question.kept_as
-    named = f" ({question.kv_dtype_from})" if question.kv_dtype_from else ""
-    ranks = f", each of {question.ranks} ranks" if question.ranks > 1 else ""
-    made = of_engine(question.key).lines(question, max(1, answer.tokens), answer.sure, answer.best)
+    on = answer.question.on
+    card = on.gpu.name if on.gpu else "a card of that memory"
+    where = card if on.available is None else "the memory stated"
+    dtype = on.pool.kept_as
+    named = f" ({on.pool.named_by})" if on.pool.named_by else ""
+    ranks = f", each of {on.ranks} ranks" if on.ranks > 1 else ""
+    made = of_engine(on.engine.KEY).lines(on, max(1, answer.tokens), answer.sure, answer.best)
     lines = [
-        f"{question.model.id} on {where}, {question.engine}, cache in {dtype}{named}{ranks}",
+        f"{on.model.id} on {where}, {on.engine.TITLE}, cache in {dtype}{named}{ranks}",
         "",
         *(_term(term) for term in answer.terms),
         _left(answer),
@@ -40,7 +40,7 @@ def table(answer: Answer, found: list[Remedy]) -> str:
 def notes(answer: Answer) -> list[str]:
     """What the reader should know beside the answer."""
     question, said = answer.question, []
-    limit = question.model.longest_text
+    limit = question.on.model.longest_text
     if limit is None and question.tokens is None and answer.tokens == LONGEST:
         said.append(f"the cache stops growing, so {answer.tokens:,} tokens stand for any number")
     elif limit is None:
@@ -49,7 +49,10 @@ def notes(answer: Answer) -> list[str]:
         said.append(f"the model was made for {limit:,} tokens")
     elif question.tokens is None and answer.tokens == limit:
         said.append(f"the model was made for {limit:,} tokens, so no longer text was tried")
-    return [*said, *of_engine(question.key).notes(question, answer.best)]
+    return [
+        *said,
+        *of_engine(question.on.engine.KEY).notes(question.on, question.users, answer.best),
+    ]
 
 
 def _term(term: Term) -> str:
@@ -58,12 +61,12 @@ def _term(term: Term) -> str:
 
 
 def _left(answer: Answer) -> str:
-    sure, best = total(answer.terms), total_at_best(answer.terms)
-    each = " on each rank" if answer.question.ranks > 1 else ""
+    sure, best = answer.available, answer.available_at_best
+    each = " on each rank" if answer.question.on.ranks > 1 else ""
     return f"= {gib(sure, best):>22}  left for the cache{each} ({exact(sure)} for sure)"
 
 
-def _verdict(answer: Answer, found: list[Remedy]) -> str:
+def _verdict(answer: Answer, found: list[Helps]) -> str:
     question = answer.question
     count = span(answer.sure.sequences, answer.best.sequences)
     if question.users is None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-
-from kvdocs.engines.transformers.cache import cache_dtype
-from kvdocs.engines.transformers.question import Batch, TransformersQuestion
-from kvdocs.engines.weights import published_dtype
-from kvdocs.facts.models import Model
+from kvdocs.engines.deployment import Deployment
+from kvdocs.engines.transformers.hold import Batch, Flags
 from kvdocs.formula.layers import plural
 from kvdocs.units import exact
 
@@ -16,26 +12,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def question(args: argparse.Namespace, model: Model) -> TransformersQuestion:
-    """The engine's own options. The cache has the model's dtype, which is the config's unless
-    transformers is told another (modeling_utils.py:4041 of transformers 5.24.0).
-
-    Raises:
-        ValueError: transformers does not cache in this dtype.
-    """
-    asked, named_by = args.kv_dtype.lower(), None
-    if asked == "auto":
-        asked, named_by = published_dtype(model) or ("auto", None)
-    if asked == "auto":
-        return TransformersQuestion(model)
-    try:
-        return TransformersQuestion(model, kv_dtype=cache_dtype(asked), kv_dtype_from=named_by)
-    except ValueError as error:
-        where = f"{model.id}: {named_by}" if named_by else "--kv-dtype"
-        raise ValueError(f"{where}: {error}" + (" with --kv-dtype" if named_by else "")) from None
+def flags(kv_dtype: str) -> Flags:
+    """transformers' flags."""
+    return Flags(kv_dtype=kv_dtype.lower())
 
 
-def options(asked: TransformersQuestion) -> dict[str, Any]:
+def options(on: Deployment) -> dict[str, Any]:
     """There are none of its own."""
     return {}
 
@@ -49,7 +31,7 @@ def figures(found: Batch) -> dict[str, Any]:
     }
 
 
-def lines(asked: TransformersQuestion, tokens: int, sure: Batch, best: Batch) -> list[str]:
+def lines(on: Deployment, tokens: int, sure: Batch, best: Batch) -> list[str]:
     """What one sequence takes, for people."""
     most = "" if sure.exact else "at most "
     return [
@@ -58,14 +40,14 @@ def lines(asked: TransformersQuestion, tokens: int, sure: Batch, best: Batch) ->
     ]
 
 
-def notes(asked: TransformersQuestion, best: Batch) -> list[str]:
+def notes(on: Deployment, users: int | None, best: Batch) -> list[str]:
     """What to know beside the answer."""
     said = []
-    if asked.kv_dtype == "auto":
+    if on.pool.kv_dtype == "auto":
         said.append(
             "its config names no dtype, so 16 bits are taken; where the weights have 32, say "
             "--kv-dtype float32"
         )
-    if max(asked.users or 1, best.sequences) > 1:
+    if max(users or 1, best.sequences) > 1:
         said.append("in a batch every sequence is padded to the longest, so all count as that long")
     return said

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from fractions import Fraction
 
+from kvdocs.engines.deployment import Deployment
 from kvdocs.engines.vllm.architectures import through_transformers
 from kvdocs.engines.vllm.dtypes import IN_32_BITS
 from kvdocs.engines.vllm.layers import sparse
-from kvdocs.engines.vllm.pool import Plan
-from kvdocs.engines.vllm.question import VllmQuestion
+from kvdocs.engines.vllm.memory import Flags
+from kvdocs.engines.vllm.pool import Plan, Pool
 from kvdocs.engines.weights import SHORT, names_dtype
-from kvdocs.facts.models import Model
 from kvdocs.formula.constant import CrossAttention
-from kvdocs.formula.kv_dtype import named_kv_dtype
 from kvdocs.formula.layers import plural
 from kvdocs.units import exact, span
 
@@ -23,37 +21,44 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def question(args: argparse.Namespace, model: Model) -> VllmQuestion:
-    """The engine's own options. Where nobody asked for a cache dtype, vLLM takes what the
-    checkpoint says (layers/attention/attention.py:287, utils/torch_utils.py:498).
+def flags(
+    kv_dtype: str,
+    *,
+    tp: int = 1,
+    pp: int = 1,
+    utilization: str | Fraction | None = None,
+    max_num_batched_tokens: int | None = None,
+) -> Flags:
+    """vLLM's flags, by the names that the command has for them.
 
     Raises:
-        ConfigError: the config names a dtype unknown here.
         ValueError: an option has no usable value.
     """
-    asked, named_by = args.kv_dtype.lower(), None
-    dtype = SHORT.get(asked, asked)
-    if asked == "auto":
-        dtype, named_by = named_kv_dtype(model.config, model.id) or ("auto", None)
-    return VllmQuestion(
-        model,
-        kv_dtype=dtype,
-        kv_dtype_from=named_by,
-        tp=args.tp or 1,
-        pp=args.pp or 1,
-        utilization=None if args.utilization is None else _share(args.utilization),
-        max_num_batched_tokens=args.max_num_batched_tokens,
+    asked = kv_dtype.lower()
+    return Flags(
+        kv_cache_dtype=SHORT.get(asked, asked),
+        tensor_parallel_size=tp,
+        pipeline_parallel_size=pp,
+        gpu_memory_utilization=None if utilization is None else _share(utilization),
+        max_num_batched_tokens=max_num_batched_tokens,
     )
 
 
-def options(asked: VllmQuestion) -> dict[str, Any]:
+def options(on: Deployment) -> dict[str, Any]:
     """The engine's own options, for JSON."""
+    resolved = pool_of(on).options
     return {
-        "kv_dtype_kept": asked.kept,
-        "tp": asked.tp,
-        "pp": asked.pp,
-        "max_num_batched_tokens": asked.batched_tokens,
+        "kv_dtype_kept": resolved.kv_cache_dtype,
+        "tp": resolved.tensor_parallel_size,
+        "pp": resolved.pipeline_parallel_size,
+        "max_num_batched_tokens": resolved.max_num_batched_tokens,
     }
+
+
+def pool_of(on: Deployment) -> Pool:
+    """The pool, as vLLM's."""
+    assert isinstance(on.pool, Pool)
+    return on.pool
 
 
 def figures(found: Plan) -> dict[str, Any]:
@@ -68,7 +73,7 @@ def figures(found: Plan) -> dict[str, Any]:
     }
 
 
-def lines(asked: VllmQuestion, tokens: int, sure: Plan, best: Plan) -> list[str]:
+def lines(on: Deployment, tokens: int, sure: Plan, best: Plan) -> list[str]:
     """What vLLM makes of the memory, for people."""
     concurrency = f"{sure.max_concurrency:.2f}x"
     if sure != best:
@@ -85,24 +90,26 @@ def lines(asked: VllmQuestion, tokens: int, sure: Plan, best: Plan) -> list[str]
         f"pool: {span(sure.pool_tokens, best.pool_tokens)} tokens as vLLM logs them",
         f"maximum concurrency for {plural(tokens, 'token')} per request: {concurrency}, {logged}",
         *held,
-        f"up to {plural(asked.batched_tokens, 'token')} in one step ({_batched(asked)})",
+        f"up to {plural(pool_of(on).options.max_num_batched_tokens, 'token')} in one step "
+        f"({_batched(on)})",
     ]
 
 
-def notes(asked: VllmQuestion, best: Plan) -> list[str]:
+def notes(on: Deployment, users: int | None, best: Plan) -> list[str]:
     """What to know beside the answer."""
-    said = [*_of_the_card(asked)]
-    if asked.ranks > 1 and asked.available is None:
+    said = [*_of_the_card(on)]
+    if on.ranks > 1 and on.available is None:
         said.append("weights are taken as divided evenly; ranks hold copies of small tensors too")
-    if through_transformers(asked.model.config):
+    if through_transformers(on.model.config):
         said.append("vLLM has no class of its own for it and takes that of transformers")
-    parts = [part for part, _ in asked.model.layout.groups()]
+    parts = [part for part, _ in on.model.layout.groups()]
     if any(isinstance(part, CrossAttention) and not part.encoder_tokens for part in parts):
         said.append(
             "how long an encoder's output is is not known, so each sequence is taken to keep "
-            f"{asked.batched_tokens:,} tokens of it, as many as one step may have"
+            f"{pool_of(on).options.max_num_batched_tokens:,} tokens of it, as many as one step may "
+            "have"
         )
-    if asked.available is None and asked.weights is None and not names_dtype(asked.model):
+    if on.available is None and on.weights is None and not names_dtype(on.model):
         said.append(
             "its config names no dtype, so weights count as published; where they have 32 bits, "
             "vLLM loads them in 16: state --weights"
@@ -110,27 +117,28 @@ def notes(asked: VllmQuestion, best: Plan) -> list[str]:
     return said
 
 
-def _of_the_card(asked: VllmQuestion) -> Iterator[str]:
+def _of_the_card(on: Deployment) -> Iterator[str]:
     """How the format of the cache depends on the card."""
-    if sparse(asked.model.layout) and asked.card is None:
+    pool = pool_of(on)
+    if sparse(on.model.layout) and on.gpu is None:
         yield (
             "sparse latents are taken as on Hopper, 9.x; on 10.x FP8 has no scales beside it, on "
             "12.x auto is FP8 too, and other cards have no kernel: state the card with --gpu"
         )
-    elif asked.kept == IN_32_BITS.name:
+    elif pool.kept == IN_32_BITS.name:
         yield "the card has no bfloat16 and vLLM refuses float16 for the model: it takes float32"
-    elif asked.kept != asked.kv_dtype:
-        yield f"on this card vLLM keeps {asked.kv_dtype} as {asked.kept} for this model"
+    elif pool.kept != pool.kv_dtype:
+        yield f"on this card vLLM keeps {pool.kv_dtype} as {pool.kept} for this model"
 
 
-def _batched(asked: VllmQuestion) -> str:
+def _batched(on: Deployment) -> str:
     """Where the most tokens of a step come from."""
-    if asked.max_num_batched_tokens is not None:
+    if on.flags.max_num_batched_tokens is not None:
         return "stated"
-    return f"vLLM's --max-num-batched-tokens for {'this' if asked.gpu else 'a small'} card"
+    return f"vLLM's --max-num-batched-tokens for {'this' if on.gpu else 'a small'} card"
 
 
-def _share(text: str) -> Fraction:
+def _share(text: str | Fraction) -> Fraction:
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):

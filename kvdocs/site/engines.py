@@ -8,20 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kvdocs.engines.llama_cpp import context as llama_cpp
-from kvdocs.engines.llama_cpp.question import LlamaCppQuestion
-from kvdocs.engines.question import Question
-from kvdocs.engines.transformers import cache as transformers
-from kvdocs.engines.transformers.question import TransformersQuestion
-from kvdocs.engines.vllm import pool as vllm
-from kvdocs.engines.vllm.question import VllmQuestion
-from kvdocs.engines.vllm.states import rank_state
+from kvdocs.engines.llama_cpp import hold as llama_cpp
+from kvdocs.engines.llama_cpp.context import Buffer
+from kvdocs.engines.transformers import hold as transformers
+from kvdocs.engines.vllm import hold as vllm
 from kvdocs.facts.models import Model
-from kvdocs.formula import CacheLayout
-from kvdocs.formula.config import EffectiveConfig
 
-TRANSFORMERS = "transformers " + ".".join(map(str, transformers.RELEASE))
-VLLM = "vLLM 0.33.0"
+# Engines by the names that readers know -> as --engine names them.
+NAMES = {"vLLM": "vllm", "transformers": "transformers", "llama.cpp": "llama.cpp"}
 
 
 @dataclass(frozen=True)
@@ -34,17 +28,17 @@ class Held:
 
 
 def transformers_shown(model: Model, tokens: int) -> Held:
-    """What the tensors of transformers' own cache show after a prompt."""
-    found = transformers.held(_cached(model), tokens, tokens).shown
+    """What the tensors of transformers' own cache show after a prompt, in 16 bits."""
+    found = _cache(model).after_prompt(tokens).shown
     how = f"{model.name}, tensors after a prompt of {tokens:,} tokens: {found:,} bytes"
-    return Held(found, (how,), TRANSFORMERS)
+    return Held(found, (how,), transformers.TITLE)
 
 
 def transformers_stored(model: Model, tokens: int) -> Held:
     """The memory behind them: sliding layers still store the whole prompt."""
-    found = transformers.held(_cached(model), tokens, tokens).stored
+    found = _cache(model).sequence_bytes(tokens)
     how = f"{model.name}, memory after a prompt of {tokens:,} tokens: {found:,} bytes"
-    return Held(found, (how,), TRANSFORMERS)
+    return Held(found, (how,), transformers.TITLE)
 
 
 def transformers_growth(model: Model, tokens: int) -> Held:
@@ -53,19 +47,23 @@ def transformers_growth(model: Model, tokens: int) -> Held:
     Raises:
         ValueError: only a bound is known, because a layer does not grow by concatenation.
     """
-    one = TransformersQuestion(model).one(tokens)
+    one = _cache(model).one(tokens)
     if not one.exact:
         raise ValueError(f"how the cache of {model.name} grows is not known exactly")
     how = f"{model.name}, a prompt of {tokens:,} tokens and one more: {one.growth:,} bytes"
-    return Held(one.growth, (how,), TRANSFORMERS)
+    return Held(one.growth, (how,), transformers.TITLE)
 
 
 def transformers_expanded(model: Model, tokens: int) -> Held:
-    """What older releases show of a latent cache; the source names the release that ended it."""
-    found = transformers.expanded(model.layout, model.config, model.id)
-    if found is None:
+    """What older releases show of a latent cache; the source names the release that ended it.
+
+    Raises:
+        ValueError: no release ever expanded its cache.
+    """
+    older = _cache(model).older
+    if older is None:
         raise ValueError(f"{model.name} has no latent that transformers ever expanded")
-    layout, release = found
+    layout, release = older
     how = (
         f"{model.name}, {tokens:,} tokens with K and V of every head:",
         *layout.derivation(tokens),
@@ -77,36 +75,31 @@ def vllm_request(model: Model, tokens: int) -> Held:
     """The most blocks that vLLM lets one request hold, on one GPU with its default flags.
 
     Raises:
-        ValueError: how vLLM holds the layout is not known here.
+        Refused: vLLM refuses the model, or how it holds the layout is not known here.
+        ValueError: fewer than one token.
     """
-    state = rank_state(model.config, 1, model.id)
-    pool = vllm.Pool.of(model.layout, vllm.Options(tokens, state=state))
+    if tokens < 1:
+        raise ValueError(f"a request has 1 token or more, not {tokens}")
+    pool = vllm.hold(model, vllm.Flags())
     blocks, [size] = pool.request_blocks(tokens), pool.block_bytes
     how = f"{model.name}, a request of {tokens:,} tokens: {blocks:,} blocks × {size:,} bytes"
-    return Held(blocks * size, (f"{how} = {blocks * size:,} bytes",), VLLM)
+    return Held(blocks * size, (f"{how} = {blocks * size:,} bytes",), vllm.TITLE)
 
 
 def llama_cpp_context(model: Model, tokens: int) -> Held:
     """What llama.cpp allocates for a context of ``tokens`` tokens and one sequence, in f16.
 
     Raises:
-        ValueError: how llama.cpp holds the layout is not known here.
+        Refused: how llama.cpp holds the layout is not known here.
     """
-    config = EffectiveConfig.of(model.config, model.id)
-    made = llama_cpp.buffers(model.layout, config, llama_cpp.Context(tokens))
+    cells = llama_cpp.hold(model, llama_cpp.Flags())
+    made = cells.buffers(cells.context(1, tokens))
     lines = [_buffer(buffer) for buffer in made]
     total = sum(buffer.bytes for buffer in made)
     if len(made) > 1:
         lines.append(f"{' + '.join(f'{buffer.bytes:,}' for buffer in made)} = {total:,} bytes")
-    return Held(total, (f"{model.name}, n_ctx {tokens:,}:", *lines), llama_cpp.VERSION)
+    return Held(total, (f"{model.name}, n_ctx {tokens:,}:", *lines), llama_cpp.TITLE)
 
-
-# By the names that readers know: what ``kvdocs fit`` asks each engine.
-QUESTIONS: dict[str, type[Question]] = {
-    "vLLM": VllmQuestion,
-    "transformers": TransformersQuestion,
-    "llama.cpp": LlamaCppQuestion,
-}
 
 # By the names that stated numbers call them by.
 ENGINES: dict[str, Callable[[Model, int], Held]] = {
@@ -122,11 +115,12 @@ ENGINES: dict[str, Callable[[Model, int], Held]] = {
 }
 
 
-def _cached(model: Model) -> CacheLayout:
-    return transformers.as_cached(model.layout, model.config, model.id)
+def _cache(model: Model) -> transformers.GrowingCache:
+    """The cache in 16 bits, whatever dtype the weights are published in."""
+    return transformers.hold(model, transformers.Flags(kv_dtype="bfloat16"))
 
 
-def _buffer(buffer: llama_cpp.Buffer) -> str:
+def _buffer(buffer: Buffer) -> str:
     if buffer.kind == "state":
         return f"{buffer.layers:,} states of one sequence in f32: {buffer.bytes:,} bytes"
     return (

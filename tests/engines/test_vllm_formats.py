@@ -3,30 +3,24 @@
 `make test-engines` asks vLLM's own functions about every model of the snapshot.
 """
 
-from dataclasses import replace
-
 import pytest
 
 from kvdocs.engines.vllm.architectures import no_class
 from kvdocs.engines.vllm.pool import Options, Pool
-from kvdocs.engines.vllm.question import VllmQuestion
 from kvdocs.engines.weights import weights_in
-from kvdocs.facts.claims import load_gpus
 from kvdocs.facts.models import Model, Source
 from kvdocs.facts.snapshot import load
-from kvdocs.fit.capacity import fit
-from kvdocs.fit.remedies import remedies
+from kvdocs.fit.answer import Question, fit, what_helps
+from kvdocs.fit.options import question
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.compressed import Compressed
 
 GIB = 2**30
 V32, GLM, GEMMA = "deepseek-ai/DeepSeek-V3.2", "zai-org/GLM-5", "google/gemma-2-9b"
-CARDS = load_gpus()
 
 
-def on(card: str | None, name: str, **changes) -> VllmQuestion:
-    gpu = CARDS[card] if card else None
-    return replace(VllmQuestion(load(name), 2**34, gpu, tokens=4096, available=40 * GIB), **changes)
+def on(card: str | None, name: str, **changes) -> Question:
+    return question(load(name), gpu=card, **{"tokens": 4096, "available": 40 * GIB, **changes})
 
 
 @pytest.mark.parametrize(
@@ -65,7 +59,7 @@ def test_older_cards_have_no_kernel_for_sparse_latents(card):
     ],
 )
 def test_weights_as_vllm_loads_them(card, name, size):
-    assert on(card, name).held_weights()[0] == size
+    assert on(card, name).on.held_weights()[0] == size
 
 
 def test_a_card_without_bfloat16_doubles_the_cache_of_gemma():
@@ -97,11 +91,11 @@ def test_architectures_that_vllm_cannot_run(name, more, words):
 def test_vllm_is_not_asked_for_a_model_it_has_no_class_for():
     config = {**load("Qwen/Qwen2.5-7B-Instruct").config, "architectures": ["MPTForCausalLM"]}
     with pytest.raises(ValueError, match="cannot run one: MPTForCausalLM"):
-        fit(VllmQuestion(Model("one", config, Source("file")), available=GIB, tokens=1))
+        fit(question(Model("one", config, Source("file")), available=GIB, tokens=1))
 
 
 def test_the_remedy_says_how_much_smaller_and_on_which_cards():
-    found = remedies(fit(on(None, V32, available=GIB, tokens=20_000)))
+    found = what_helps(fit(on(None, V32, available=GIB, tokens=20_000)))
     texts = [remedy.text for remedy in found if remedy.flag == "--kv-dtype fp8"]
     assert texts == [
         "a cache in FP8, 61% of the size, on a card of compute capability 9.x, 10.x or 12.x"

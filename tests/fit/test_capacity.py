@@ -1,20 +1,16 @@
 """What fits, against budgets that real servers printed."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from kvdocs.engines.vllm.question import VllmQuestion
 from kvdocs.engines.weights import weights_in
-from kvdocs.facts.claims import load_gpus
 from kvdocs.facts.models import Model, Source
 from kvdocs.facts.snapshot import load
-from kvdocs.fit.capacity import fit, total
-from kvdocs.fit.remedies import remedies
+from kvdocs.fit.answer import Question, fit, what_helps
+from kvdocs.fit.options import question
 
 MIB, GIB = 2**20, 2**30
-CARDS = load_gpus()
 QWEN = load("Qwen/Qwen2.5-7B-Instruct")
 LLAMA = load("meta-llama/Llama-3.1-8B-Instruct")
 QWEN3_4B = Model(
@@ -31,11 +27,8 @@ QWEN3_4B = Model(
 )
 
 
-def on(key: str, model: Model = QWEN, **changes) -> VllmQuestion:
-    card = CARDS[key]
-    weights = model.weights.bytes if model.weights else None
-    question = VllmQuestion(model, card.memory_mib * MIB, card, weights=weights, tokens=4096)
-    return replace(question, **changes)
+def on(key: str, model: Model = QWEN, **changes) -> Question:
+    return question(model, **{"gpu": key, "tokens": 4096, **changes})
 
 
 # Card, model, weights, share, and the "Available KV cache memory" in GiB that was printed: vLLM's
@@ -50,8 +43,8 @@ PRINTED = [
 
 @pytest.mark.parametrize(("key", "model", "weights", "share", "printed"), PRINTED)
 def test_the_range_holds_what_servers_printed(key, model, weights, share, printed):
-    found = fit(on(key, model, weights=weights, utilization=Fraction(share)))
-    low, high = total(found.terms), sum(term.sign * term.best for term in found.terms)
+    found = fit(on(key, model, weights=weights, utilization=share))
+    low, high = found.available, found.available_at_best
     assert low < printed * GIB < high
     assert high - low < 3.5 * GIB
 
@@ -76,7 +69,7 @@ def test_with_the_engines_own_figure_the_tokens_are_its_own(model, dtype, printe
 
 def test_the_terms_add_up_and_stated_ones_have_no_range():
     found = fit(on("rtx_4090", overhead=GIB))
-    assert total(found.terms) == sum(term.sign * term.bytes for term in found.terms)
+    assert found.available == sum(term.sign * term.bytes for term in found.terms)
     names = {term.name: term for term in found.terms}
     assert names["memory as the driver reports it"].bytes == 24_564 * MIB
     assert names["weights"].bytes == 15_231_233_024
@@ -89,7 +82,7 @@ def test_the_terms_add_up_and_stated_ones_have_no_range():
 
 def test_the_default_share_is_vllms():
     """vllm/config/cache.py:215 in the 0.33.0 wheel."""
-    assert on("rtx_4090").share == Fraction(92, 100)
+    assert on("rtx_4090").on.flags.share == Fraction(92, 100)
 
 
 def test_the_share_is_of_what_a_program_sees():
@@ -113,17 +106,17 @@ def test_longest_context_stops_where_the_model_does():
 
 def test_what_helps_is_tried_in_the_order_of_its_cost():
     answer = fit(on("rtx_4090", users=25, tokens=8192))
-    found = remedies(answer)
+    found = what_helps(answer)
     kinds = [remedy.flag.split()[0] for remedy in found]
     assert kinds == ["--tokens", "--weights-dtype", "--gpu", "--tp"]
     assert all(remedy.answer.fits for remedy in found)
     assert answer.sure.sequences < 25
     half = fit(on("rtx_4090", users=12, tokens=8192))
-    assert [remedy.flag for remedy in remedies(half)][:2] == ["--tokens 6464", "--kv-dtype fp8"]
+    assert [remedy.flag for remedy in what_helps(half)][:2] == ["--tokens 6464", "--kv-dtype fp8"]
 
 
 def test_an_fp8_cache_is_not_offered_where_the_card_refuses_it():
-    found = remedies(fit(on("t4", users=2, tokens=4096)))
+    found = what_helps(fit(on("t4", users=2, tokens=4096)))
     assert "--kv-dtype fp8" not in {remedy.flag for remedy in found}
     assert "--gpu rtx_4090" not in {remedy.flag for remedy in found}  # L4 and A10 are smaller
     assert any(remedy.flag.startswith("--gpu") for remedy in found)
@@ -138,12 +131,12 @@ def test_weights_in_fewer_bits():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"utilization": Fraction(3, 2)}, "--utilization is 1.5"),
+        ({"utilization": "1.5"}, "--utilization is 1.5"),
         ({"utilization": Fraction(0)}, "--utilization is 0"),
         ({"users": 0}, "--users is 0"),
         ({"tokens": 0}, "--tokens is 0"),
         ({"tp": 3}, "4 KV heads cannot be shared by 3 ranks"),
-        ({"gpu": CARDS["t4"], "kv_dtype": "fp8"}, "Tesla T4: its compute capability is 7.5"),
+        ({"gpu": "t4", "kv_dtype": "fp8"}, "Tesla T4: its compute capability is 7.5"),
         ({"available": -1}, "--available is -1"),
     ],
 )

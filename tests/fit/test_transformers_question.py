@@ -1,23 +1,21 @@
 """How many sequences fit in transformers, against batches that are really cached and grow."""
 
-from dataclasses import replace
-
 import pytest
 
 from kvdocs.engines.transformers.cache import held as total_held
 from kvdocs.engines.transformers.cache import most_while_growing, peak_of_next_token
-from kvdocs.engines.transformers.question import TransformersQuestion
 from kvdocs.evidence.transformers.caches import build_decoder, held, returned
 from kvdocs.facts.models import Model, Source
 from kvdocs.facts.snapshot import load
-from kvdocs.fit.capacity import fit, total
-from kvdocs.fit.remedies import remedies
+from kvdocs.fit.answer import Question, fit, what_helps
+from kvdocs.fit.options import question
 from kvdocs.formula import CacheLayout, layout_of
 from kvdocs.formula.layers import Latent
 from kvdocs.formula.several import IndexKeys, Several
 from tests.evidence.tiny import FAMILIES
 from tests.installed import missing_architecture, no_index, other_cache, version
 
+V32 = "deepseek-ai/DeepSeek-V3.2"
 EXACT = (
     "llama, grouped",
     "gemma3, every sixth full",  # the windows are 8
@@ -36,12 +34,16 @@ BOUNDED = (
 )
 
 
-def asked(name: str, **changes) -> TransformersQuestion:
+def asked(name: str) -> Model:
     config = FAMILIES[name][0]
     model_type = config["model_type"]
     if reason := missing_architecture(model_type) or other_cache(model_type):
         pytest.skip(reason)
-    return TransformersQuestion(Model(name, config, Source("file")), **changes)
+    return Model(name, config, Source("file"))
+
+
+def ask(model: Model, **changes) -> Question:
+    return question(model, engine="transformers", **changes)
 
 
 def one_token(cache) -> list:
@@ -82,8 +84,8 @@ def test_a_batch_takes_what_is_said_and_grows_within_it(name, batch):
 
     from tests.gpu.experiments import memory
 
-    question, tokens = asked(name), 40
-    model = build_decoder(question.model.config, name, "cpu", "bfloat16")
+    asks, tokens = ask(asked(name), available=0), 40
+    model = build_decoder(asks.on.model.config, name, "cpu", "bfloat16")
     with memory("cpu") as meter, torch.no_grad():
         ids = torch.zeros(batch, tokens, dtype=torch.long)
         out = model(input_ids=ids, use_cache=True, logits_to_keep=1)
@@ -95,7 +97,7 @@ def test_a_batch_takes_what_is_said_and_grows_within_it(name, batch):
         meter.forget_peak()
         grow(cache, new)
         grown = meter.peak() - before
-    one = question.one(tokens)
+    one = asks.on.pool.one(tokens)
     assert stored == batch * one.held
     assert one.exact == (name in EXACT)
     if one.exact:
@@ -160,17 +162,18 @@ def test_inputs_that_xlnet_keeps_stay_until_the_step_has_ended():
 @pytest.mark.parametrize("name", ["llama, grouped", "gpt_oss, alternating"])
 def test_the_batch_that_fits_is_the_largest(name):
     """Room for three growing sequences, to the byte."""
-    one = asked(name).one(40)
+    model = asked(name)
+    one = ask(model, available=0).on.pool.one(40)
     room = 3 * (one.held + one.growth)
-    found = {left: fit(asked(name, tokens=40, available=left)) for left in (room - 1, room)}
+    found = {left: fit(ask(model, tokens=40, available=left)) for left in (room - 1, room)}
     assert [answer.sure.sequences for answer in found.values()] == [2, 3]
-    assert total(found[room].terms) == 3 * one.held
-    longest = [fit(asked(name, users=3, available=left)).tokens for left in (room - 1, room)]
+    assert found[room].available == 3 * one.held
+    longest = [fit(ask(model, users=3, available=left)).tokens for left in (room - 1, room)]
     assert longest == [39, 40]
 
 
-def on(model_id: str, **changes) -> TransformersQuestion:
-    return TransformersQuestion(load(model_id), available=2**30, tokens=4096, **changes)
+def on(model_id: str, **changes) -> Question:
+    return ask(load(model_id), **{"available": 2**30, "tokens": 4096, **changes})
 
 
 def test_the_second_copy_is_its_own_term():
@@ -182,15 +185,9 @@ def test_the_second_copy_is_its_own_term():
 
 
 def test_remedies_are_those_that_transformers_has():
-    question = TransformersQuestion(
-        load("Qwen/Qwen2.5-7B-Instruct"),
-        24_564 * 2**20,
-        tokens=4096,
-        users=45,
-        weights=15_231_233_024,
-        overhead=2**30,
-    )
-    flags = [remedy.flag.split()[0] for remedy in remedies(fit(question))]
+    asks = {"gpu": "4090", "available": None, "users": 45, "overhead": 2**30}
+    found = what_helps(fit(on("Qwen/Qwen2.5-7B-Instruct", **asks)))
+    flags = [remedy.flag.split()[0] for remedy in found]
     assert flags == ["--tokens", "--weights-dtype", "--gpu"]  # no FP8 cache, no ranks
 
 
@@ -199,11 +196,11 @@ def test_remedies_are_those_that_transformers_has():
     [
         ({"kv_dtype": "fp8"}, "not in fp8_e4m3"),
         ({"users": 0}, "--users is 0"),
-        ({"available": None, "model": load("deepseek-ai/DeepSeek-V3.2")}, "state --weights"),
-        ({"available": None, "weights": 2**30}, "no range with a source"),
+        ({"available": None, "vram": 2**34, "model": V32}, "state --weights"),
+        ({"available": None, "vram": 2**34, "weights": 2**30}, "no range with a source"),
     ],
 )
 def test_contradictions_are_named(changes, words):
-    question = replace(on("Qwen/Qwen2.5-7B-Instruct"), memory=2**34, **changes)
+    model = changes.pop("model", "Qwen/Qwen2.5-7B-Instruct")
     with pytest.raises(ValueError, match=words):
-        fit(question)
+        fit(on(model, **changes))

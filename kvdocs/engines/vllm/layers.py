@@ -50,7 +50,7 @@ class Options:
         ValueError: a value vLLM refuses.
     """
 
-    max_model_len: int
+    max_model_len: int = 1
     kv_cache_dtype: str = "auto"
     block_size: int = 16
     tensor_parallel_size: int = 1

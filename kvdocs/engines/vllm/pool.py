@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kvdocs.engines.question import largest
+from kvdocs.engines.face import LONGEST, Capacity, largest
+from kvdocs.engines.terms import Term
 from kvdocs.engines.vllm.compressed import compressed_pages, compresses
 from kvdocs.engines.vllm.groups import Group, group_layers, pack_layers
 from kvdocs.engines.vllm.layers import Options, pages_of, stages
@@ -28,11 +29,19 @@ __all__ = ["Options", "Plan", "Pool", "plan", "rank_slope"]
 
 @dataclass(frozen=True)
 class Pool:
-    """The pool of blocks of a layout under some options, before the memory is known."""
+    """The pool of blocks of a layout under some options, before the memory is known.
+
+    ``kv_dtype`` is the format that a flag asks for or the config's field ``named_by`` names;
+    ``options.kv_cache_dtype`` the one that vLLM makes of it. ``own_format``: compressed layers have
+    a format of their own.
+    """
 
     options: Options
     groups: tuple[Group, ...]
     stages: tuple[range, ...]
+    kv_dtype: str = "auto"
+    named_by: str | None = None
+    own_format: bool = False
 
     @classmethod
     def of(cls, layout: CacheLayout, options: Options) -> Pool:
@@ -41,14 +50,15 @@ class Pool:
         Raises:
             ValueError: vLLM refuses the combination, or keeps no cache for such a layer.
         """
-        if compresses(layout):
+        own_format = compresses(layout)
+        if own_format:
             groups = pack_layers(compressed_pages(layout, options))
         else:
             groups = group_layers(pages_of(layout, options))
         if not groups:
             raise ValueError("no layer keeps a cache, so memory for it sets no limit")
         count = options.pipeline_parallel_size
-        pool = cls(options, groups, stages(len(layout.layers), count))
+        pool = cls(options, groups, stages(len(layout.layers), count), own_format=own_format)
         if not all(pool.block_bytes):
             raise ValueError(
                 "how vLLM 0.33.0 plans a pipeline stage in which no layer keeps a cache is not "
@@ -78,7 +88,59 @@ class Pool:
         """The most blocks such a request holds while it writes its answer, over all groups."""
         return sum(group.writing_blocks(tokens, self.options) for group in self.groups)
 
-    def longest(self, available_bytes: int, requests: int = 1, limit: int = 2**40) -> int:
+    @property
+    def kept(self) -> str:
+        """The format in which vLLM keeps the cache."""
+        return self.options.kv_cache_dtype
+
+    @property
+    def kept_as(self) -> str:
+        """The format in words; a model with compressed layers has one of its own."""
+        if self.own_format:
+            return f"this model's own format, mostly in 8 bits ({self.kv_dtype})"
+        asked = "16 bits (auto)" if self.kv_dtype == "auto" else self.kv_dtype
+        return asked if self.kept == self.kv_dtype else f"{self.kept} ({self.kv_dtype})"
+
+    def sequence_bytes(self, tokens: int) -> int:
+        """Bytes of all the blocks that a request of ``tokens`` tokens can hold, on one rank."""
+        return max(self.block_bytes) * self.request_blocks(tokens)
+
+    def growth(
+        self, tokens: int, users: int | None, sure: Capacity, best: Capacity
+    ) -> tuple[Term, ...]:
+        """Nothing: all blocks are there from the start."""
+        return ()
+
+    def capacity(self, tokens: int, available: int, users: int | None = None) -> Plan:
+        """The plan with ``tokens`` as --max-model-len."""
+        return self.plan(available, tokens)
+
+    def plan(self, available_bytes: int, max_model_len: int) -> Plan:
+        """What vLLM makes of ``available_bytes`` on each rank.
+
+        >>> from kvdocs.formula.layers import FullAttention
+        >>> qwen = CacheLayout((FullAttention(4, 128, 128),) * 28)
+        >>> found = Pool.of(qwen, Options()).plan(10 * 2**30, max_model_len=32_768)
+        >>> found.blocks, found.pool_tokens, round(found.max_concurrency, 2)
+        (11702, 187232, 5.71)
+        """
+        blocks, request = self.blocks(available_bytes), self.request_blocks(max_model_len)
+        # In the same floating-point steps as v1/core/kv_cache_utils.py:1089 and 1143.
+        concurrency = blocks / request
+        sizes = self.block_bytes
+        return Plan(
+            blocks=blocks,
+            block_bytes=max(sizes),
+            request_blocks=request,
+            writing_blocks=self.writing_blocks(max_model_len),
+            pool_tokens=int(concurrency * max_model_len),
+            max_concurrency=concurrency,
+            starts=all(size * request <= available_bytes - size for size in sizes),
+            needed_bytes=max(sizes) * request,
+            longest=self.longest(available_bytes, limit=max_model_len),
+        )
+
+    def longest(self, available_bytes: int, requests: int = 1, limit: int = LONGEST) -> int:
         """The longest context of ``requests`` equal requests at once, at most ``limit`` tokens.
 
         0 where not even one token fits. The null block is kept back, as in vLLM's own estimate
@@ -142,33 +204,12 @@ def at_once(blocks: int, most: int, writing: int) -> int:
 
 
 def plan(layout: CacheLayout, options: Options, available_bytes: int) -> Plan:
-    """The plan for ``available_bytes`` on each rank.
+    """The plan of a layout for ``available_bytes`` on each rank.
 
     Raises:
         ValueError: vLLM refuses the combination, or keeps no cache for such a layer.
-
-    >>> from kvdocs.formula.layers import FullAttention
-    >>> qwen = CacheLayout((FullAttention(4, 128, 128),) * 28)
-    >>> found = plan(qwen, Options(max_model_len=32_768), 10 * 2**30)
-    >>> found.blocks, found.pool_tokens, round(found.max_concurrency, 2)
-    (11702, 187232, 5.71)
     """
-    pool = Pool.of(layout, options)
-    blocks = pool.blocks(available_bytes)
-    request = pool.request_blocks(options.max_model_len)
-    # In the same floating-point steps as v1/core/kv_cache_utils.py:1089 and 1143.
-    concurrency = blocks / request
-    return Plan(
-        blocks=blocks,
-        block_bytes=max(pool.block_bytes),
-        request_blocks=request,
-        writing_blocks=pool.writing_blocks(options.max_model_len),
-        pool_tokens=int(concurrency * options.max_model_len),
-        max_concurrency=concurrency,
-        starts=all(size * request <= available_bytes - size for size in pool.block_bytes),
-        needed_bytes=max(pool.block_bytes) * request,
-        longest=pool.longest(available_bytes, limit=options.max_model_len),
-    )
+    return Pool.of(layout, options).plan(available_bytes, options.max_model_len)
 
 
 def rank_slope(layout: CacheLayout, options: Options) -> int:
