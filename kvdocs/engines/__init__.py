@@ -4,7 +4,8 @@ In: a ``Model``, the engine's own ``Flags``, a card or None where it is not know
 which says what a number of bytes has room for; or ``Refused`` with the reason. An engine's ``hold``
 is the only way in: whoever needs a pool calls it.
 
-An engine is a module, ``kvdocs.engines.NAME.hold``, with the names that ``Engine`` lists.
+An engine is a module, ``kvdocs.engines.NAME.hold``, with the names that
+``protocol.Engine`` lists.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
-    from kvdocs.engines.face import Engine
+    from kvdocs.engines.protocol import Engine
 
 ENGINES = ("vllm", "transformers", "llama.cpp")  # as --engine names them
 

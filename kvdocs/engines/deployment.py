@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from kvdocs.engines.face import Engine, Pool
 from kvdocs.engines.terms import Term, cited, cited_range
 from kvdocs.facts.claims import Gpu
 from kvdocs.facts.models import Model
 from kvdocs.units import ceil_div
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kvdocs.engines.protocol import Engine, Pool
 
 
 @dataclass(frozen=True)

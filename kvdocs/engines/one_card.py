@@ -6,12 +6,15 @@ In: what ``Engine`` is asked. Out: the plain answers, for engines to take as the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kvdocs.engines.face import Change
 from kvdocs.engines.terms import Term
 from kvdocs.facts.claims import Gpu
 from kvdocs.facts.models import Model
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def ranks(flags: Any) -> int:

@@ -15,10 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kvdocs.engines.deployment import Deployment
-from kvdocs.engines.face import LONGEST, Capacity
+from kvdocs.engines.face import LONGEST
 from kvdocs.engines.remedies import Remedy, remedies
 from kvdocs.engines.terms import Term, total, total_at_best
 from kvdocs.formula.layers import plural
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from kvdocs.engines.protocol import Capacity
 
 
 @dataclass(frozen=True)

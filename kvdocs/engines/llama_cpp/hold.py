@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from kvdocs.engines.face import LONGEST, Capacity, Change, Refused, largest
+from kvdocs.engines.face import LONGEST, Change, Refused, largest
 from kvdocs.engines.llama_cpp.context import (
     MOST_CELLS,
     MOST_SEQUENCES,
@@ -26,6 +26,10 @@ from kvdocs.facts.claims import Gpu
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.config import ConfigError, EffectiveConfig
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from kvdocs.engines.protocol import Capacity
 
 __all__ = ["Flags", "hold", "loaded_weights", "more_cards", "ranks", "smaller_caches"]
 __all__ += ["unused", "working_memory"]

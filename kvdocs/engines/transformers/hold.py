@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kvdocs.engines.face import LONGEST, Capacity, Change, Refused, largest
+from kvdocs.engines.face import LONGEST, Change, Refused, largest
 from kvdocs.engines.one_card import loaded_weights, more_cards, ranks, unused
 from kvdocs.engines.terms import Term
 from kvdocs.engines.transformers.cache import (
@@ -28,6 +28,10 @@ from kvdocs.facts.claims import Gpu
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.layout import DEFAULT_DTYPE
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from kvdocs.engines.protocol import Capacity
 
 __all__ = ["Flags", "hold", "loaded_weights", "more_cards", "ranks", "smaller_caches"]
 __all__ += ["unused", "working_memory"]

@@ -17,12 +17,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kvdocs.engines.face import LONGEST, Capacity, largest
+from kvdocs.engines.face import LONGEST, largest
 from kvdocs.engines.terms import Term
 from kvdocs.engines.vllm.compressed import compressed_pages, compresses
 from kvdocs.engines.vllm.groups import Group, group_layers, pack_layers
 from kvdocs.engines.vllm.layers import Options, pages_of, stages
 from kvdocs.formula import CacheLayout
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from kvdocs.engines.protocol import Capacity
 
 __all__ = ["Options", "Plan", "Pool", "plan", "rank_slope"]
 
