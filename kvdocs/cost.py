@@ -15,8 +15,9 @@ from kvdocs.facts.models import Model
 from kvdocs.formula import crossover, dtype_name
 from kvdocs.formula.architectures import rule_for
 from kvdocs.formula.config import ConfigError, EffectiveConfig
+from kvdocs.formula.dtypes import dtype_of, element_bytes
 from kvdocs.formula.layers import Layer
-from kvdocs.formula.layout import DEFAULT_DTYPE, DTYPE_BYTES, EncoderLengthMissing
+from kvdocs.formula.layout import DEFAULT_DTYPE, EncoderLengthMissing
 from kvdocs.units import binary, exact
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
@@ -73,7 +74,7 @@ def kv_dtype(model: Model) -> tuple[str, str | None]:
         from kvdocs.formula.kv_dtype import named_kv_dtype
 
         named = named_kv_dtype(model.config, model.id)
-        if named and named[0] not in DTYPE_BYTES:
+        if named and dtype_of(named[0]) is None:
             problem = f"names {named[0]}, whose numbers take no whole bytes and share scales"
             remedy = "Ask kvdocs fit, which counts it as vLLM does, or name a dtype by --kv-dtype"
             raise ConfigError(model.id, named[1], problem, remedy)
@@ -116,7 +117,7 @@ def answer(
         "bytes_per_token": layout.slope(tokens, dtype, encoder_tokens),
         "constant_bytes": layout.constant_bytes(dtype, encoder_tokens),
         "layers": [
-            _layer(layer, count, DTYPE_BYTES[dtype], encoder_tokens or 0)
+            _layer(layer, count, element_bytes(dtype), encoder_tokens or 0)
             for layer, count in layout.groups()
         ],
         "weights_bytes": model.weights.bytes if model.weights else None,

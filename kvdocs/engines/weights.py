@@ -7,21 +7,19 @@ from.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 
 from kvdocs.facts.models import Model
+from kvdocs.formula.dtypes import NAMES, dtype_of
 from kvdocs.units import ceil_div
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
+    from fractions import Fraction
     from typing import Any
 
 # Bits of one weight. A quantised checkpoint also keeps scales, and some tensors in 16 bits.
-BITS = {name: Fraction(bits) for name, bits in (("bfloat16", 16), ("float16", 16))} | {
-    name: Fraction(bits) for name, bits in (("fp8", 8), ("int8", 8), ("int4", 4))
-}
-PUBLISHED = {"bfloat16": 16, "float16": 16, "float32": 32}
-SHORT = {"bf16": "bfloat16", "fp16": "float16"}
+BITS = {name: NAMES[name].bits for name in ("bfloat16", "float16", "fp8", "int8", "int4")}
+PUBLISHED = {name: NAMES[name].bits for name in ("bfloat16", "float16", "float32")}
 
 
 def weights_in(model: Model, dtype: str, formats: Mapping[str, Fraction] = BITS) -> tuple[int, str]:
@@ -33,12 +31,12 @@ def weights_in(model: Model, dtype: str, formats: Mapping[str, Fraction] = BITS)
     Raises:
         ValueError: the size in 16 or 32 bits is not known, or the format is not.
     """
-    name = dtype if dtype in formats else SHORT.get(dtype, dtype)
-    if name not in formats:
-        known = ", ".join([*formats, *(short for short, long in SHORT.items() if long in formats)])
+    wanted = dtype_of(dtype)
+    name = next((name for name in formats if wanted and dtype_of(name) is wanted), None)
+    if name is None:
         raise ValueError(
-            f"unknown format of weights {dtype!r}; choose one of {known}, or state the size with "
-            "--weights"
+            f"unknown format of weights {dtype!r}; choose one of {', '.join(formats)}, or state "
+            "the size with --weights"
         )
     if model.weights is None:
         raise ValueError(f"the size of {model.id}'s weights is not known: state --weights")
@@ -49,7 +47,8 @@ def weights_in(model: Model, dtype: str, formats: Mapping[str, Fraction] = BITS)
             "from it: state --weights"
         )
     bits, width = formats[name], PUBLISHED[published]
-    size = ceil_div(model.weights.bytes * bits.numerator, width * bits.denominator)
+    part = bits / width
+    size = ceil_div(model.weights.bytes * part.numerator, part.denominator)
     scales = "scales included" if bits.denominator > 1 else "scales left out"
     return size, f"{float(bits):g} bits for each of the {width} published, {scales}"
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from kvdocs.explain.subject import BITS, SCALED, Subject, expanded, latents
+from kvdocs.formula.dtypes import DTYPES
 from kvdocs.units import ceil_div
 
 Factors = Callable[[Subject], Iterable[Fraction | int]]
@@ -88,7 +89,7 @@ def _bits(s: Subject) -> Iterable[Fraction]:
 
 
 def _dtype(s: Subject) -> Iterable[Fraction]:
-    return _in_formats(s, BITS) - {Fraction(1)}
+    return _in_formats(s, DTYPES) - {Fraction(1)}
 
 
 def _scales(s: Subject) -> Iterable[Fraction]:

@@ -16,6 +16,7 @@ from kvdocs.engines.vllm.layers import in_16_bits, index_bytes, share_of_heads
 from kvdocs.facts.models import Model
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import State
+from kvdocs.formula.dtypes import NAMES
 from kvdocs.formula.kv_dtype import named_kv_dtype
 from kvdocs.formula.layers import FullAttention, Latent, Layer
 from kvdocs.formula.layout import CacheLayout
@@ -24,13 +25,7 @@ from kvdocs.formula.several import IndexKeys
 # Bits an element takes, by the names that engines and dtypes go by. The quantised formats of
 # llama.cpp store a scale with every block of elements, so q8_0 takes 8.5 bits and not 8.
 # Formats of vLLM that keep scales beside the numbers have no such size: vllm/dtypes.py has theirs.
-BITS: dict[str, Fraction] = {
-    **dict.fromkeys(("float32", "fp32"), Fraction(32)),
-    **dict.fromkeys(("bfloat16", "float16", "fp16", "half"), Fraction(16)),
-    **dict.fromkeys(("fp8", "fp8_e4m3", "fp8_e5m2", "fp8_inc"), Fraction(8)),
-    **dict.fromkeys(("float8_e4m3fn", "float8_e5m2"), Fraction(8)),
-    **{name: Fraction(8 * size, block) for name, (block, size) in llama_cpp.TYPES.items()},
-}
+BITS = {name: dtype.bits for name, dtype in NAMES.items() if dtype.kind != "integer"}
 SCALED = tuple(name for name in KV_DTYPES if name not in BITS and name != "auto")
 DEFAULT = "bfloat16"
 

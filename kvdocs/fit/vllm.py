@@ -7,12 +7,13 @@ from fractions import Fraction
 
 from kvdocs.engines.deployment import Deployment
 from kvdocs.engines.vllm.architectures import through_transformers
-from kvdocs.engines.vllm.dtypes import IN_32_BITS
+from kvdocs.engines.vllm.dtypes import IN_32_BITS, KV_DTYPES
 from kvdocs.engines.vllm.layers import sparse
 from kvdocs.engines.vllm.memory import Flags
 from kvdocs.engines.vllm.pool import Plan, Pool
-from kvdocs.engines.weights import SHORT, names_dtype
+from kvdocs.engines.weights import names_dtype
 from kvdocs.formula.constant import CrossAttention
+from kvdocs.formula.dtypes import full_name
 from kvdocs.formula.layers import plural
 from kvdocs.units import exact, span
 
@@ -36,7 +37,7 @@ def flags(
     """
     asked = kv_dtype.lower()
     return Flags(
-        kv_cache_dtype=SHORT.get(asked, asked),
+        kv_cache_dtype=asked if asked in KV_DTYPES else full_name(asked),
         tensor_parallel_size=tp,
         pipeline_parallel_size=pp,
         gpu_memory_utilization=None if utilization is None else _share(utilization),

@@ -5,6 +5,7 @@ Standard library and ``kvdocs.units`` only, so the same code can run anywhere Py
 
 from kvdocs.formula.architectures import layout_of
 from kvdocs.formula.config import ConfigError, parse_config
-from kvdocs.formula.layout import CacheLayout, crossover, dtype_name
+from kvdocs.formula.dtypes import dtype_name
+from kvdocs.formula.layout import CacheLayout, crossover
 
 __all__ = ["CacheLayout", "ConfigError", "crossover", "dtype_name", "layout_of", "parse_config"]

@@ -9,28 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
+from kvdocs.formula.dtypes import element_bytes
 from kvdocs.formula.layers import FullAttention, Layer
 from kvdocs.units import ceil_div
 
-DTYPE_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "fp8_e4m3": 1, "fp8_e5m2": 1}
-DTYPE_SHORT = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp8": "fp8_e4m3"}
 DEFAULT_DTYPE = "bfloat16"
-
-
-def dtype_name(text: str) -> str:
-    """The full name of a cache dtype.
-
-    Raises:
-        ValueError: not a dtype whose elements take a whole number of bytes.
-
-    >>> dtype_name("fp8"), dtype_name("Float16")
-    ('fp8_e4m3', 'float16')
-    """
-    name = DTYPE_SHORT.get(text.lower(), text.lower())
-    if name not in DTYPE_BYTES:
-        known = ", ".join([*DTYPE_BYTES, *DTYPE_SHORT])
-        raise ValueError(f"unknown cache dtype {text!r}; choose one of {known}")
-    return name
 
 
 class EncoderLengthMissing(ValueError):
@@ -81,7 +64,7 @@ class CacheLayout:
             ValueError: a length is negative or no whole number, or the dtype is unknown.
             EncoderLengthMissing: the layout needs ``encoder_tokens``, and there are none.
         """
-        size = DTYPE_BYTES[dtype_name(dtype)]
+        size = element_bytes(dtype)
         tokens, encoder_tokens = _token_count(tokens), self._encoder_tokens(encoder_tokens)
         return sum(n * part.bytes(tokens, size, encoder_tokens) for part, n in self.groups())
 
@@ -135,7 +118,7 @@ class CacheLayout:
         >>> print(*CacheLayout((FullAttention(4, 128, 128),) * 28).derivation(), sep="\\n")
         2 (K and V) × 28 layers × 4 KV heads × 128 head_dim × 2 bytes = 57,344 bytes
         """
-        size = DTYPE_BYTES[dtype_name(dtype)]
+        size = element_bytes(dtype)
         lengths = tokens, size, self._encoder_tokens(encoder_tokens)
         held = [count * part.bytes(*lengths) for part, count in self.groups()]
         lines = [

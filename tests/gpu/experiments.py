@@ -27,7 +27,7 @@ from kvdocs.evidence.transformers.caches import (
     tensors,
 )
 from kvdocs.formula import layout_of
-from kvdocs.formula.layout import DTYPE_BYTES
+from kvdocs.formula.dtypes import element_bytes
 
 
 class CpuMemory(TorchDispatchMode):
@@ -208,8 +208,8 @@ def half_in_fp8(device: str, layers: int, kv_heads: int, head_dim: int, tokens: 
             assert {layer.keys.dtype for layer in cache.layers} == {dtype}
             del cache
     elements = 2 * layers * kv_heads * head_dim * tokens
-    assert sizes[torch.bfloat16] == elements * DTYPE_BYTES["bfloat16"]
-    assert sizes[torch.float8_e4m3fn] == elements * DTYPE_BYTES["fp8_e4m3"]
+    assert sizes[torch.bfloat16] == elements * element_bytes("bfloat16")
+    assert sizes[torch.float8_e4m3fn] == elements * element_bytes("fp8_e4m3")
     return {
         "layers": layers,
         "tokens": tokens,

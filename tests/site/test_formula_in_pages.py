@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kvdocs.facts import snapshot
-from kvdocs.formula.layout import DTYPE_BYTES
+from kvdocs.formula.dtypes import element_bytes
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ["kv-cache.md", "cheat-sheet.md"]
@@ -29,7 +29,7 @@ def factors(page: str) -> list[str]:
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "fp8_e4m3"])
 def test_the_formula_gives_what_the_package_gives(page, model_id, dtype):
     model = snapshot.load(model_id)
-    config = dict(model.config) | {"dtype_bytes": DTYPE_BYTES[dtype]}
+    config = dict(model.config) | {"dtype_bytes": element_bytes(dtype)}
     config.setdefault("head_dim", config["hidden_size"] // config["num_attention_heads"])
     product = 1
     for factor in factors(page):
@@ -41,6 +41,6 @@ def test_the_formula_gives_what_the_package_gives(page, model_id, dtype):
 def test_the_widths_beside_it_are_the_packages(page):
     said = re.search(r"(\d) for float16 and bfloat16, (\d) for fp8", block(page))
     assert [int(width) for width in said.groups()] == [
-        DTYPE_BYTES["bfloat16"],
-        DTYPE_BYTES["fp8_e4m3"],
+        element_bytes("bfloat16"),
+        element_bytes("fp8_e4m3"),
     ]

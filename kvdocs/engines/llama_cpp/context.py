@@ -16,6 +16,7 @@ from functools import partial
 
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import CrossAttention, Shared, State
+from kvdocs.formula.dtypes import NAMES
 from kvdocs.formula.layers import FullAttention, Latent, Layer
 from kvdocs.formula.layout import CacheLayout
 from kvdocs.formula.several import IndexKeys
@@ -28,18 +29,9 @@ CELLS_ROUNDED_TO = 256  # src/llama-context.cpp:290 and 296, src/llama-kv-cache-
 
 # What --cache-type-k and --cache-type-v take (common/arg.cpp:304-314): elements and bytes of a
 # block. A quantised block is a 16-bit scale, for some a 16-bit minimum or 4 bytes of fifth bits,
-# and the elements (ggml/src/ggml-common.h:194-256 and 447-452).
-TYPES = {
-    "f32": (1, 4),
-    "f16": (1, 2),
-    "bf16": (1, 2),
-    "q8_0": (32, 34),
-    "q5_0": (32, 22),
-    "q5_1": (32, 24),
-    "q4_0": (32, 18),
-    "q4_1": (32, 20),
-    "iq4_nl": (32, 18),
-}
+# and the elements.
+_TAKEN = ("f32", "f16", "bf16", "q8_0", "q5_0", "q5_1", "q4_0", "q4_1", "iq4_nl")
+TYPES = {name: (NAMES[name].elements, NAMES[name].bytes) for name in _TAKEN}
 
 # model_types whose windows get a cache of their own (swa_type in src/models/*.cpp), and those whose
 # windows are set aside, so that every token is kept: src/models/phi3.cpp:15-23 says so in the log;

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from kvdocs.engines.face import LONGEST, Change, Refused, largest
 from kvdocs.engines.llama_cpp.context import (
@@ -26,6 +25,7 @@ from kvdocs.facts.claims import Gpu
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.config import ConfigError, EffectiveConfig
+from kvdocs.formula.dtypes import NAMES
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ KEY = "llama.cpp"
 TITLE = VERSION
 WORKING_MEMORY = "compute buffers, libraries"
 # Bits of one element in each type, of the cache and of weights alike.
-WEIGHT_BITS = {name: Fraction(8 * size, elements) for name, (elements, size) in TYPES.items()}
+WEIGHT_BITS = {name: NAMES[name].bits for name in TYPES}
 SMALLER_WEIGHTS = ("q8_0", "q4_0")
 
 

@@ -16,15 +16,10 @@ from dataclasses import dataclass
 from kvdocs.engines.transformers.copies import copies_heads
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import CrossAttention, Shared
+from kvdocs.formula.dtypes import dtype_of, element_bytes
 from kvdocs.formula.hidden import Buckets, HiddenStates, HiddenWindow
 from kvdocs.formula.layers import FullAttention, Latent, Layer, PromptAndWindow
-from kvdocs.formula.layout import (
-    DEFAULT_DTYPE,
-    DTYPE_BYTES,
-    DTYPE_SHORT,
-    CacheLayout,
-    dtype_name,
-)
+from kvdocs.formula.layout import DEFAULT_DTYPE, CacheLayout
 from kvdocs.formula.several import IndexKeys, Several
 
 RELEASE = (5, 24, 0)  # the one that is described where no other is named
@@ -121,7 +116,7 @@ def held(
 
     A prompt is one step: ``new`` equals ``tokens``.
     """
-    size = DTYPE_BYTES[dtype_name(dtype)]
+    size = element_bytes(dtype)
     shown = stored = 0
     for part, count in layout.groups():
         one = bytes_by_transformers(part, tokens, new, size, encoder_tokens)
@@ -139,7 +134,7 @@ def peak_of_next_token(
     sliding layer makes both before it lets the old ones go (lines 242-247). Layers take turns.
     None where a layer does not grow by concatenation: states, compressed entries, an encoder.
     """
-    size = DTYPE_BYTES[dtype_name(dtype)]
+    size = element_bytes(dtype)
     parts = [part for layer in layout.layers for part in layer.parts]
     if not all(_concatenates(part) for part in parts):
         return None
@@ -167,7 +162,7 @@ def most_while_growing(
     peak = peak_of_next_token(layout, tokens, new, dtype)
     if peak is not None:
         return peak, True
-    size = DTYPE_BYTES[dtype_name(dtype)]
+    size = element_bytes(dtype)
     bound = largest = 0
     for layer in layout.layers:
         before = sum(bytes_by_transformers(x, tokens, new, size)[1] for x in layer.parts)
@@ -184,13 +179,13 @@ def cache_dtype(name: str) -> str:
     Raises:
         ValueError: not such a dtype.
     """
-    dtype = DTYPE_SHORT.get(name.lower(), name.lower())
-    if DTYPE_BYTES.get(dtype, 0) < 2:
+    found = dtype_of(name)
+    if found is None or found.kind != "float" or found.bytes < 2:
         raise ValueError(
-            f"transformers caches in the model's dtype, not in {dtype}; "
+            f"transformers caches in the model's dtype, not in {found.name if found else name}; "
             "use bfloat16, float16 or float32"
         )
-    return dtype
+    return found.name
 
 
 def static(

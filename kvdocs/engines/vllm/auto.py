@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from kvdocs.engines.vllm.dtypes import IN_32_BITS
 from kvdocs.engines.vllm.layers import sparse
-from kvdocs.engines.weights import published_dtype, quantised
+from kvdocs.engines.weights import PUBLISHED, published_dtype, quantised
 from kvdocs.facts.models import Model
 from kvdocs.units import ceil_div
 
@@ -81,10 +81,10 @@ def loaded_weights(model: Model, capability: str | None = None) -> tuple[int, st
     if quantised(model):
         _check_quantised(model.config, now)
         return published
-    width = {"bfloat16": 2, "float16": 2, "float32": 4}
-    if named is None or named[0] not in width or width[named[0]] == width[now]:
+    if named is None or named[0] not in PUBLISHED or PUBLISHED[named[0]] == PUBLISHED[now]:
         return published
-    size = ceil_div(model.weights.bytes * width[now], width[named[0]])
+    part = PUBLISHED[now] / PUBLISHED[named[0]]
+    size = ceil_div(model.weights.bytes * part.numerator, part.denominator)
     source = f"published in {named[0]}, loaded in {now}: config/model.py:2423 of vLLM 0.33.0"
     return size, f"{model.weights.kind}; {source}"
 

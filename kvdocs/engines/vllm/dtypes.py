@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kvdocs.formula.dtypes import element_bytes
 from kvdocs.units import ceil_div
 
 HeadBytes = Callable[[int, int], int]  # (k_dim, v_dim) of one head -> bytes of one token
@@ -176,12 +177,10 @@ def _latent_per_token(bits: int) -> Callable[[int], int]:
     return lambda elements: elements * bits // 8 + 2 * FLOAT32
 
 
-def _two(elements: int) -> int:
-    return 2 * elements
-
-
-def _one(elements: int) -> int:
-    return elements
+def _float(name: str, of: str) -> KvDtype:
+    """A dtype without scales in the cache, whose elements are those of the dtype ``of``."""
+    size = element_bytes(of)
+    return KvDtype(name, _plain(size), lambda elements: size * elements)
 
 
 KV_DTYPES = {
@@ -189,13 +188,9 @@ KV_DTYPES = {
     for found in (
         # "auto" is the model's dtype; vLLM runs models published in 32 bits in 16
         # (config/model.py:2440).
-        KvDtype("auto", _plain(2), _two),
-        KvDtype("float16", _plain(2), _two),
-        KvDtype("bfloat16", _plain(2), _two),
-        KvDtype("fp8", _plain(1), _one),
-        KvDtype("fp8_e4m3", _plain(1), _one),
-        KvDtype("fp8_e5m2", _plain(1), _one),
-        KvDtype("fp8_inc", _plain(1), _one),
+        _float("auto", "bfloat16"),
+        *(_float(name, name) for name in ("float16", "bfloat16")),
+        *(_float(name, name) for name in ("fp8", "fp8_e4m3", "fp8_e5m2", "fp8_inc")),
         # One opaque record a token (layers/attention/mla_attention.py:1386).
         KvDtype("fp8_ds_mla", None, lambda _: 656),
         KvDtype("nvfp4_ds_mla", None, lambda _: 352),
@@ -216,7 +211,7 @@ KV_DTYPES = {
 }
 
 # What "auto" is where vLLM can run a model in 32 bits only; not a name on its command line.
-IN_32_BITS = KvDtype("the model's float32", _plain(4), lambda elements: 4 * elements)
+IN_32_BITS = _float("the model's float32", "float32")
 
 _FLASHINFER = Cards(8.0, source="v1/attention/backends/flashinfer.py:696")
 CARDS = {

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 
 from kvdocs.engines.vllm.layers import RankState
 from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.dtypes import element_bytes
 
 GDN_GRID = 64  # tokens (v1/attention/backends/gdn_attn.py:34)
-WIDTH = {"float32": 4, "bfloat16": 2, "float16": 2}
+WIDTH = {name: element_bytes(name) for name in ("float32", "bfloat16", "float16")}
 
 
 def rank_state(

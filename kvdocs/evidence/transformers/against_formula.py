@@ -23,8 +23,8 @@ from kvdocs.evidence.transformers.default_models import (
 )
 from kvdocs.evidence.transformers.targets import Change, Target
 from kvdocs.formula import CacheLayout, ConfigError, layout_of
+from kvdocs.formula.dtypes import element_bytes
 from kvdocs.formula.layers import Layer
-from kvdocs.formula.layout import DTYPE_BYTES
 
 # Prompts; where windows exist, the long one passes the longest. The second width runs that only.
 SHORT, LONG = 64, 1000
@@ -134,7 +134,7 @@ def _row(
     row: Row = {"bits": bits, "tokens": tokens, "new": new, "held": held.total}
     if layout is None:
         return row
-    own, cross = expected(layout, tokens, new, DTYPE_BYTES[BITS[bits]], encoder)
+    own, cross = expected(layout, tokens, new, element_bytes(BITS[bits]), encoder)
     layers = not held.outside and (own, cross) == (_filled(held.own), _filled(held.cross))
     total = sum(own) + sum(cross)
     equal = layers or (bool(held.outside) and total == held.total)

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kvdocs.formula.layout import DTYPE_BYTES
+from kvdocs.formula.dtypes import element_bytes
 from kvdocs.units import binary
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def build_decoder(config: Mapping[str, Any], source: str, device: str, dtype: st
     model = _build(text, source, "meta", dtype)
     if device == "meta":
         return model
-    need, room = parameters(model) * DTYPE_BYTES[dtype], _memory(device)
+    need, room = parameters(model) * element_bytes(dtype), _memory(device)
     if need > room:
         raise MeasureError(
             f"{source}: its weights take {binary(need)} and {device} has {binary(room)}. "

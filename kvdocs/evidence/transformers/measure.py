@@ -26,8 +26,8 @@ from kvdocs.evidence.transformers.caches import (
 from kvdocs.facts.hub import find
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout, layout_of
+from kvdocs.formula.dtypes import element_bytes
 from kvdocs.formula.layers import plural
-from kvdocs.formula.layout import DTYPE_BYTES
 from kvdocs.units import binary, exact
 
 DEVICES = ("meta", "cpu", "cuda")
@@ -154,7 +154,7 @@ def measure(
     seen = 0
     for new, cache in cache_after_each_step(model, source, tokens - decoded, decoded):
         seen += new
-        steps.append(_step(source, layout, held(cache, source), seen, new, DTYPE_BYTES[dtype]))
+        steps.append(_step(source, layout, held(cache, source), seen, new, element_bytes(dtype)))
     return Measurement(source, device, dtype, tuple(steps))
 
 
