@@ -2,7 +2,8 @@
 
 from fractions import Fraction
 
-from kvdocs.facts.claims import load_claims, load_gpus
+from kvdocs.facts.claims import load_claims
+from kvdocs.facts.gpus import load_gpus
 from kvdocs.site.charts import Wedge, memory_wedge
 from kvdocs.site.scope import model
 

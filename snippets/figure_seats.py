@@ -1,6 +1,6 @@
 """Sequences against their length on one card: FP8 halves the price, windows bend the line."""
 
-from kvdocs.facts.claims import load_gpus
+from kvdocs.facts.gpus import load_gpus
 from kvdocs.fit.options import ask
 from kvdocs.site.charts import Seats, seats
 from kvdocs.site.scope import model

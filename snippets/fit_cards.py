@@ -1,6 +1,6 @@
 """What cards sold as 24 GB really have, and how many conversations of Qwen2.5-7B that makes."""
 
-from kvdocs.facts.claims import load_gpus
+from kvdocs.facts.gpus import load_gpus
 from kvdocs.fit.options import ask
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown

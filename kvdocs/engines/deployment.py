@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kvdocs.engines.terms import Term, cited, cited_range
-from kvdocs.facts.claims import Gpu
+from kvdocs.facts.gpus import Gpu
 from kvdocs.facts.models import Model
 from kvdocs.units import ceil_div
 

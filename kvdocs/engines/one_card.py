@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kvdocs.engines.face import Change
 from kvdocs.engines.terms import Term
-from kvdocs.facts.claims import Gpu
+from kvdocs.facts.gpus import Gpu
 from kvdocs.facts.models import Model
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from kvdocs.engines.face import LONGEST, Change
 from kvdocs.engines.terms import Term
-from kvdocs.facts.claims import Gpu
+from kvdocs.facts.gpus import Gpu
 from kvdocs.facts.models import Model
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from kvdocs.engines.deployment import Deployment
 from kvdocs.engines.terms import MIB
 from kvdocs.engines.weights import weights_in
-from kvdocs.facts.claims import load_gpus
+from kvdocs.facts.gpus import load_gpus
 from kvdocs.units import binary
 
 

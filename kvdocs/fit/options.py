@@ -12,7 +12,7 @@ from kvdocs.engines import engine as engine_named
 from kvdocs.engines.deployment import Deployment
 from kvdocs.engines.terms import MIB
 from kvdocs.engines.weights import weights_in
-from kvdocs.facts.claims import gpu_named
+from kvdocs.facts.gpus import gpu_named
 from kvdocs.facts.models import Model
 from kvdocs.fit.answer import Answer, Question, fit
 from kvdocs.literal import size_of

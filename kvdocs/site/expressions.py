@@ -26,7 +26,8 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any
 
-from kvdocs.facts.claims import Claim, Gpu
+from kvdocs.facts.claims import Claim
+from kvdocs.facts.gpus import Gpu
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout, ConfigError, crossover
 from kvdocs.formula.config import EffectiveConfig

@@ -10,7 +10,8 @@ from typing import Any
 from kvdocs.engines import terms
 from kvdocs.evidence import known
 from kvdocs.facts.catalogue import Catalogue, catalogue
-from kvdocs.facts.claims import load_claims, load_gpus
+from kvdocs.facts.claims import load_claims
+from kvdocs.facts.gpus import load_gpus
 from kvdocs.facts.models import Model
 from kvdocs.site.expressions import Scope, names
 

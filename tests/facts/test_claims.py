@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kvdocs.facts.claims import Claim, load_claims, load_gpus
+from kvdocs.facts.claims import Claim, load_claims
+from kvdocs.facts.gpus import gpu_named, load_gpus
 from kvdocs.literal import Literal
 
 CLAIMS = load_claims()
@@ -33,7 +34,6 @@ GOOD_GPU = {
     "memory_source": '"a log"',
     "compute_capability": '"7.5"',
     "capability_source": '"a table"',
-    "fp8_storage": "false",
     "fp8_arithmetic": "false",
 }
 
@@ -160,6 +160,7 @@ def test_a_gpu_without_a_field_is_refused(tmp_path: Path, field: str) -> None:
         ("memory_mib", "true", "field 'memory_mib' is True, not int"),
         ("memory_mib", "15360.0", "field 'memory_mib' is 15360.0, not int"),
         ("compute_capability", "7.5", "field 'compute_capability' is 7.5, not str"),
+        ("also_sold_as", "[]", "field 'also_sold_as' is empty"),
         ("price", "1", "unknown field 'price'"),
     ],
 )
@@ -359,3 +360,23 @@ def test_both_files_give_a_card_the_same_capability(claim: str, gpu: str) -> Non
 def test_a_card_reports_about_what_it_is_sold_with(key: str) -> None:
     sold = int(GPUS[key].sold_as.removesuffix(" GB"))
     assert 0.93 * sold < GPUS[key].memory_mib / 1024 < 1.03 * sold
+
+
+@pytest.mark.parametrize("key", GPUS)
+def test_a_card_sold_in_other_sizes_is_asked_for_its_size(key: str) -> None:
+    """By its own figure it is found; by a name without one only where there is no other."""
+    card = GPUS[key]
+    assert gpu_named(key) == gpu_named(card.name) == card
+    bare = key.removesuffix(f"_{card.sold_as.lower().replace(' ', '')}")
+    if card.also_sold_as:
+        assert bare != key
+        with pytest.raises(ValueError, match=f"{card.also_sold_as[0]} and with {card.sold_as}"):
+            gpu_named(bare)
+    else:
+        assert gpu_named(bare) == card
+
+
+def test_the_a100_alone_is_listed_under_one_of_two_sizes() -> None:
+    assert {key: card.also_sold_as for key, card in GPUS.items() if card.also_sold_as} == {
+        "a100_80gb": ("40 GB",)
+    }

@@ -8,7 +8,7 @@ import pytest
 
 from kvdocs.engines import terms
 from kvdocs.evidence import known
-from kvdocs.facts.claims import load_gpus
+from kvdocs.facts.gpus import load_gpus
 from kvdocs.facts.snapshot import load
 from kvdocs.site import numbers
 from kvdocs.site.example_workload import example

@@ -21,7 +21,7 @@ from kvdocs.engines.llama_cpp.context import (
 )
 from kvdocs.engines.one_card import loaded_weights, more_cards, ranks, unused
 from kvdocs.engines.terms import Term
-from kvdocs.facts.claims import Gpu
+from kvdocs.facts.gpus import Gpu
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.config import ConfigError, EffectiveConfig

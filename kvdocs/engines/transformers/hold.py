@@ -24,7 +24,7 @@ from kvdocs.engines.transformers.cache import (
     static,
 )
 from kvdocs.engines.weights import BITS, published_dtype
-from kvdocs.facts.claims import Gpu
+from kvdocs.facts.gpus import Gpu
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.layout import DEFAULT_DTYPE

@@ -21,7 +21,7 @@ from kvdocs.engines.vllm.memory import WORKING_MEMORY, Flags, ranks, unused, wor
 from kvdocs.engines.vllm.pool import Pool
 from kvdocs.engines.vllm.states import rank_state
 from kvdocs.engines.weights import BITS
-from kvdocs.facts.claims import Gpu
+from kvdocs.facts.gpus import Gpu
 from kvdocs.facts.models import Model
 from kvdocs.formula.config import ConfigError, EffectiveConfig
 from kvdocs.formula.kv_dtype import named_kv_dtype

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from kvdocs.engines.terms import MIB, Term, cited, cited_range, claims
-from kvdocs.facts.claims import Gpu
+from kvdocs.facts.gpus import Gpu
 from kvdocs.units import ceil_div
 
 WORKING_MEMORY = "activations, CUDA graphs, libraries"
