@@ -1,7 +1,7 @@
 """Layers that keep one entry for several tokens (DeepSeek V4).
 
 In: sizes from the config. Out: bytes, as in ``layers.py``. Between two entries the tokens wait in
-a buffer, so the cache grows in steps, not in a line.
+a buffer in full, so the bytes rise token by token and fall with every entry: a sawtooth.
 """
 
 from __future__ import annotations

@@ -13,6 +13,10 @@ from kvdocs.formula.dtypes import element_bytes
 from kvdocs.formula.layers import FullAttention, Layer
 from kvdocs.units import ceil_div
 
+TYPE_CHECKING = False  # as in typing, which takes longer to import than the formula to run
+if TYPE_CHECKING:
+    from fractions import Fraction
+
 DEFAULT_DTYPE = "bfloat16"
 
 
@@ -71,26 +75,47 @@ class CacheLayout:
     def slope(
         self, tokens: int = 0, dtype: str = DEFAULT_DTYPE, encoder_tokens: int | None = None
     ) -> int:
-        """Bytes the next token adds to a sequence of ``tokens`` tokens."""
+        """Bytes the next token adds to a sequence of ``tokens`` tokens.
+
+        Negative where the next token ends a tooth of a sawtooth; see ``period``.
+        """
         after = self.bytes(tokens + 1, dtype, encoder_tokens)
         return after - self.bytes(tokens, dtype, encoder_tokens)
 
-    def slope_past_windows(self, dtype: str = DEFAULT_DTYPE) -> int:
-        """Bytes a token adds once every window is full.
+    @property
+    def period(self) -> int:
+        """Tokens after which the growth repeats, once every window is full: 1 for a straight line.
 
-        Layers that compress add in steps: there it is the average over whole steps, rounded down.
+        More than 1 is a sawtooth: tokens wait in full, and every so many of them shrink to one
+        entry (DeepSeek V4). There ``slope`` says what one token does, ``long_run_rate`` what a long
+        sequence costs.
+        """
+        from math import lcm  # loaded from a file of its own, which no other answer needs
+
+        return lcm(*(part.period for layer in self.layers for part in layer.parts))
+
+    def long_run_rate(self, dtype: str = DEFAULT_DTYPE) -> int | Fraction:
+        """Bytes a token adds once every window is full, on average over one ``period``; exact.
+
+        A whole number wherever it is one.
         """
         start, end = self.past_windows
-        return (self.bytes(end, dtype, 0) - self.bytes(start, dtype, 0)) // (end - start)
+        grown = self.bytes(end, dtype, 0) - self.bytes(start, dtype, 0)
+        if grown % (end - start) == 0:
+            return grown // (end - start)
+        from fractions import Fraction  # which hardly any model needs
+
+        return Fraction(grown, end - start)
+
+    def slope_past_windows(self, dtype: str = DEFAULT_DTYPE) -> int:
+        """``long_run_rate`` in whole bytes, rounded down."""
+        return int(self.long_run_rate(dtype))
 
     @property
     def past_windows(self) -> tuple[int, int]:
-        """Two lengths past every window and buffer, a whole step of the growth apart."""
-        from math import lcm  # loaded from a file of its own, which no other answer needs
-
+        """Two lengths past every window and buffer, one ``period`` apart."""
         parts = [part for layer in self.layers for part in layer.parts]
-        step = lcm(*(part.period for part in parts))
-        first = max((part.even_from for part in parts), default=0)
+        step, first = self.period, max((part.even_from for part in parts), default=0)
         start = ceil_div(first, step) * step + step
         return start, start + step
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kvdocs.facts.snapshot import load
+from kvdocs.facts.snapshot import ids, load
 from kvdocs.formula import layout_of
 
 # model: (bytes per token in 16 bits, where that figure stands)
@@ -55,6 +55,26 @@ def test_windows_stop_and_the_rest_goes_on():
     ]
     assert gemma.slope(1023) == 507_904
     assert gemma.slope(1024) == gemma.slope_past_windows() == 81_920
+
+
+def test_deepseek_v4_grows_as_a_sawtooth_and_slowly_in_the_long_run():
+    """41 layers compress: 21 leave 640 numbers for 4 tokens, 20 leave 512 for 128."""
+    v4 = load("deepseek-ai/DeepSeek-V4-Flash").layout
+    assert v4.period == 128
+    assert v4.slope(126) > 0 > v4.slope(127)
+    assert v4.long_run_rate() == 21 * 320 + 20 * 8
+    assert v4.long_run_rate("fp8") * 2 == v4.long_run_rate()
+
+
+@pytest.mark.parametrize("model_id", ids())
+def test_the_long_run_rate_tells_how_far_a_long_sequence_grows(model_id):
+    layout = load(model_id).layout
+    start, end = layout.past_windows
+    many = 7 * layout.period
+    grown = layout.bytes(end + many, encoder_tokens=0) - layout.bytes(end, encoder_tokens=0)
+    assert grown == many * layout.long_run_rate()
+    assert layout.period == 1 or model_id == "deepseek-ai/DeepSeek-V4-Flash"
+    assert end - start == layout.period
 
 
 def test_phi_3_holds_its_window_and_no_more():
