@@ -1,1 +1,1 @@
-"""llama.cpp: what a context takes (``context.py``), and what ``kvdocs fit`` asks of it."""
+"""llama.cpp: ``hold.py`` is the way in, ``context.py`` says what a context takes."""

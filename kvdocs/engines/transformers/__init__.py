@@ -1,1 +1,1 @@
-"""transformers: how its own caches hold a layout (``cache.py``), and what ``kvdocs fit`` asks."""
+"""transformers: ``hold.py`` is the way in, ``cache.py`` how its own caches hold a layout."""

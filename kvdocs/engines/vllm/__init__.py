@@ -1,5 +1,6 @@
-"""vLLM 0.33.0: how its planner holds a layout (``pool.py``), and what ``kvdocs fit`` asks of it.
+"""vLLM 0.33.0: ``hold.py`` is the way in, ``pool.py`` how its planner holds a layout.
 
 ``layers.py``, ``compressed.py`` and ``states.py`` say what a layer takes on a rank, ``dtypes.py``
-in which formats, ``kernels.py`` where a format is refused, ``groups.py`` which layers share blocks.
+and ``auto.py`` in which formats, ``kernels.py`` where a format is refused, ``groups.py`` which
+layers share blocks, ``memory.py`` what vLLM takes of the card beside the cache.
 """

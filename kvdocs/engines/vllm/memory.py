@@ -41,9 +41,10 @@ class Flags:
     prefix_caching: bool = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.share <= 1:
-            share = float(self.share)
-            raise ValueError(f"--utilization is {share:g}; it is a share above 0 and at most 1")
+        share = self.gpu_memory_utilization
+        if share is not None and not 0 < share <= 1:
+            said = float(share)
+            raise ValueError(f"--utilization is {said:g}; it is a share above 0 and at most 1")
         for name, value in vars(self).items():
             if type(value) is int and value < 1:
                 raise ValueError(f"--{name.replace('_', '-')} is {value}; it must be 1 or more")
