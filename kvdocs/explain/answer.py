@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from kvdocs.explain.check import Check
-from kvdocs.explain.planning import Planned, Refusal, plan_of
+from kvdocs.explain.planning import Planned, plan_of
 from kvdocs.explain.reason import Reason
 from kvdocs.explain.reconcile import not_compared, reconcile
 from kvdocs.explain.run import runs_of
@@ -40,7 +40,7 @@ class HeldStartUp:
 
     start_up: StartUp
     subject: Subject | None
-    plan: Planned | Refusal | None
+    plan: Planned | None
 
     def as_json(self) -> dict[str, Any]:
         """Under its documented keys."""
@@ -142,7 +142,7 @@ def explain(
         check_dtype(kv_dtype)
     given = find(model) if isinstance(model, str) else model
     held = tuple(_subject(start_up, given, tp, kv_dtype) for start_up in log.start_ups)
-    plans: dict[int, Planned | Refusal | None] = {}
+    plans: dict[int, Planned | None] = {}
     for run in runs_of(log, held):
         place = log.start_up_of(run.readings[0])
         plans[place] = plans.get(place) or plan_of(run)

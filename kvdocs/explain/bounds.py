@@ -9,12 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from kvdocs.engines.vllm.layers import Options, Page
-from kvdocs.engines.vllm.pool import Pool
 from kvdocs.explain.plans import pools, smallest_block
 from kvdocs.explain.run import Run
 from kvdocs.explain.subject import Subject
 from kvdocs.units import ceil_div
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from kvdocs.engines.vllm.layers import Options, Page
+    from kvdocs.engines.vllm.pool import Pool
 
 PADDED = 2  # times: the most that padding adds where vLLM's pages are not known here
 MOST_LOST = Fraction(3, 2)  # a rank with more than this beyond another's is not "a bit more free"

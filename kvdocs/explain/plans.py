@@ -13,15 +13,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from kvdocs.engines.vllm.hold import Flags, hold
-from kvdocs.engines.vllm.pool import Pool
 from kvdocs.explain.check import Check
 from kvdocs.explain.reason import Reason
 from kvdocs.explain.remarks import BY_GROUP, PERHAPS_SHARED, SHARED_PAGES
 from kvdocs.explain.run import Run
 from kvdocs.explain.subject import Subject
-from kvdocs.facts.claims import Gpu, load_gpus
 from kvdocs.logs.phrase import Printed
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from kvdocs.engines.vllm.memory import Flags
+    from kvdocs.engines.vllm.pool import Pool
+    from kvdocs.facts.claims import Gpu
 
 # Defaults of max_num_batched_tokens, which a log does not always print (engine/arg_utils.py:2973).
 IN_FLIGHT = (2048, 8192, 16384)
@@ -37,12 +40,15 @@ def flags_of(run: Run, subject: Subject, early: bool = False) -> Flags:
     Raises:
         ValueError: a value that is none.
     """
+    from kvdocs.engines.vllm.memory import Flags  # which logs of other engines do without
+
     return Flags(
         kv_cache_dtype=subject.flag,
         tensor_parallel_size=subject.tp,
         pipeline_parallel_size=subject.pp,
         decode_context_parallel_size=subject.dcp,
-        max_num_batched_tokens=run.start_up.in_flight,
+        max_num_batched_tokens=run.start_up.in_flight or IN_FLIGHT[0],
+        gpu_memory_utilization=Fraction(1),  # plays no part once the memory is printed
         block_size=run.block,
         async_scheduling=not early,
     )
@@ -55,11 +61,10 @@ def pools(run: Run, subject: Subject, early: bool = False) -> Iterator[Pool]:
     if not subject.model:
         return
     stated = run.start_up.in_flight
-    cards: list[Gpu | None] = [None]
-    if subject.has_states:
-        cards.append(load_gpus()[NEWER])
+    from kvdocs.engines.vllm.hold import hold
+
     tried = []
-    for card in cards:
+    for card in (None, _newer_card()) if subject.has_states else (None,):
         for batch in (stated,) if stated else IN_FLIGHT:
             try:
                 flags = replace(flags_of(run, subject, early), max_num_batched_tokens=batch)
@@ -69,6 +74,12 @@ def pools(run: Run, subject: Subject, early: bool = False) -> Iterator[Pool]:
             if pool not in tried:
                 tried.append(pool)
                 yield pool
+
+
+def _newer_card() -> Gpu:
+    from kvdocs.facts.claims import load_gpus
+
+    return load_gpus()[NEWER]
 
 
 def rules(run: Run) -> tuple[bool, ...]:
