@@ -24,7 +24,7 @@ TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from kvdocs.engines.vllm.memory import Flags
     from kvdocs.engines.vllm.pool import Pool
-    from kvdocs.facts.claims import Gpu
+    from kvdocs.facts.gpus import Gpu
 
 # Defaults of max_num_batched_tokens, which a log does not always print (engine/arg_utils.py:2973).
 IN_FLIGHT = (2048, 8192, 16384)
@@ -77,7 +77,7 @@ def pools(run: Run, subject: Subject, early: bool = False) -> Iterator[Pool]:
 
 
 def _newer_card() -> Gpu:
-    from kvdocs.facts.claims import load_gpus
+    from kvdocs.facts.gpus import load_gpus
 
     return load_gpus()[NEWER]
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
-from kvdocs.engines.llama_cpp import context as llama_cpp
 from kvdocs.engines.vllm.dtypes import KV_DTYPES, head_bytes, latent_bytes
 from kvdocs.engines.vllm.layers import in_16_bits, index_bytes, share_of_heads
 from kvdocs.facts.models import Model
@@ -272,9 +271,11 @@ def state_bytes(subject: Subject) -> int:
     states = [part for part in subject.parts if isinstance(part, State)]
     if not states or not subject.model:
         return 0
+    from kvdocs.engines.llama_cpp.context import state_buffer  # which few logs need
+
     try:
         config = EffectiveConfig.of(subject.model.config, subject.name)
-        return llama_cpp.state_buffer(states, config, sequences=1).bytes
+        return state_buffer(states, config, sequences=1).bytes
     except ValueError:
         return 0
 
