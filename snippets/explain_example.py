@@ -1,16 +1,12 @@
 """What `kvdocs explain` answers to three lines of a vLLM log on two GPUs."""
 
-import io
+from kvdocs.explain.answer import explain
 
-from kvdocs.explain.command import answer, subjects, table
-from kvdocs.logs.reading import scan
-
-LOG = b"""\
+LOG = """\
 vllm serve Qwen/Qwen3-14B --tensor-parallel-size 2
 INFO 10-03 16:22:17 [gpu_worker.py:773] Available KV cache memory: 6.51 GiB
 INFO 10-03 16:22:17 [kv_cache_utils.py:1147] GPU KV cache size: 85,312 tokens, Maximum \
 concurrency for 32,768 tokens per request: 2.60x
 """
 
-log = scan(io.BytesIO(LOG))
-print(f"```text\n{table(answer(log, *subjects(log, None, None, None)))}\n```")
+print(f"```text\n{explain(LOG)}\n```")

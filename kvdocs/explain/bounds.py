@@ -9,11 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from kvdocs.engines.vllm.layers import Options, Page
-from kvdocs.engines.vllm.pool import Pool
-from kvdocs.explain.planned import Setting, pools, smallest_block
+from kvdocs.explain.plans import pools, smallest_block
+from kvdocs.explain.run import Run
 from kvdocs.explain.subject import Subject
 from kvdocs.units import ceil_div
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from kvdocs.engines.vllm.layers import Options, Page
+    from kvdocs.engines.vllm.pool import Pool
 
 PADDED = 2  # times: the most that padding adds where vLLM's pages are not known here
 MOST_LOST = Fraction(3, 2)  # a rank with more than this beyond another's is not "a bit more free"
@@ -37,10 +41,10 @@ class Span:
         return low * self.least, None if self.most is None else high * self.most
 
 
-def of_requests(subject: Subject, setting: Setting, tokens: Fraction, length: int | None) -> Span:
+def of_requests(run: Run, subject: Subject, tokens: Fraction, length: int | None) -> Span:
     """What a pool of ``tokens`` takes, held by requests of ``length`` tokens each, or by one."""
     each = Fraction(length) if length else max(tokens, Fraction(1))
-    found = [_span(pool, tokens, each) for pool in pools(subject, setting, int(each))]
+    found = [_span(pool, tokens, each) for pool in pools(run, subject)]
     if found:
         return Span(min(least for least, _ in found), max(most for _, most in found))
     most = None if subject.has_states else tokens * subject.rate() * PADDED
@@ -50,7 +54,7 @@ def of_requests(subject: Subject, setting: Setting, tokens: Fraction, length: in
 def _span(pool: Pool, tokens: Fraction, each: Fraction) -> tuple[Fraction, Fraction]:
     size, number = max(pool.block_bytes), tokens / each
     least, most = (sum(_blocks(pool, int(each), every)) for every in (False, True))
-    # Tokens are the requests', or as many as each group has room for (see ``planned``).
+    # Tokens are the requests', or as many as each group has room for (see ``plans``).
     of_a_group = tokens / smallest_block(pool) / pool.options.decode_context_parallel_size + 2
     return number * least * size, max(number * most, len(pool.groups) * of_a_group) * size
 

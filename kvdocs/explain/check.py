@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from kvdocs.explain.reasons import Reason
+from kvdocs.explain.reason import Reason
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,12 @@ class Check:
 
     @property
     def agrees(self) -> bool:
+        """Whether the formula's number would print like the one that was."""
         return self.low <= self.formula <= self.high
 
     @property
     def ratio(self) -> Fraction | None:
+        """Printed ÷ formula; None where the formula gives 0."""
         return self.printed / self.formula if self.formula else None
 
     @property

@@ -9,10 +9,10 @@ from collections.abc import Container
 from dataclasses import replace
 from fractions import Fraction
 
-from kvdocs.explain import reasons as why
 from kvdocs.explain import remarks
 from kvdocs.explain.check import Check
-from kvdocs.explain.reasons import CLAIM, ENGINE, Reason
+from kvdocs.explain.reason import ENGINE, Reason
+from kvdocs.explain.reasons import explain
 from kvdocs.explain.subject import Subject
 from kvdocs.logs.phrase import Printed
 from kvdocs.logs.reading import Reading
@@ -30,7 +30,7 @@ def rate(
 ) -> Check:
     """Bytes per token, printed and by the formula; ``ends`` as ``per_token`` has them."""
     unit = "bytes per token" + (" on one GPU" if subject.tp > 1 and of == ENGINE else "")
-    return explained(Check(key, title, line, *ends, formula, unit), subject, of, without)
+    return with_reasons(Check(key, title, line, *ends, formula, unit), subject, of, without)
 
 
 def as_printed(
@@ -47,25 +47,22 @@ def per_token(
     return memory.value / tokens, memory.low / (tokens + lost), memory.high / tokens
 
 
-def explained(check: Check, subject: Subject, of: str, without: Container[str] = ()) -> Check:
+def with_reasons(check: Check, subject: Subject, of: str, without: Container[str] = ()) -> Check:
     """The check with its exact reasons, and none where it agrees; a model whose sliding layers are
     charged in full is told so."""
     if check.agrees:
         full = subject.sliding and len(subject.sliding) < len(subject.layout.layers)
-        return noted(check, *((remarks.WINDOWS_FULL,) if full and of == ENGINE else ()))
-    exact, instead = why.explain(check.low, check.high, check.formula, subject, of, without)
-    return replace(noted(check, *exact), instead=instead)
+        return with_notes(check, *((remarks.WINDOWS_FULL,) if full and of == ENGINE else ()))
+    exact, instead = explain(check.low, check.high, check.formula, subject, of, without)
+    return replace(with_notes(check, *exact), instead=instead)
 
 
-def remarked(check: Check, *remarks: Reason) -> Check:
+def with_remarks(check: Check, *remarks: Reason) -> Check:
     """The check with what is worth knowing besides; a remark explains no number, so a check that
     contradicts stays bare."""
-    return check if check.contradicts else noted(check, *remarks)
+    return check if check.contradicts else with_notes(check, *remarks)
 
 
-def noted(check: Check, *reasons: Reason) -> Check:
+def with_notes(check: Check, *reasons: Reason) -> Check:
     """The check with these reasons besides."""
     return replace(check, reasons=tuple(dict.fromkeys((*check.reasons, *reasons))))
-
-
-__all__ = ["CLAIM", "ENGINE", "as_printed", "explained", "noted", "per_token", "rate", "remarked"]

@@ -13,11 +13,13 @@ from itertools import islice
 from kvdocs.explain import bounds, remarks
 from kvdocs.explain.buffers import window_pools
 from kvdocs.explain.check import Check
-from kvdocs.explain.comparing import noted, per_token, rate, remarked
-from kvdocs.explain.planned import planned, pools, requests_tokens
-from kvdocs.explain.reasons import BY_SCOPE, ENGINE, REASONS, Reason
-from kvdocs.explain.started import Run, by_tokens
+from kvdocs.explain.comparing import per_token, rate, with_notes, with_remarks
+from kvdocs.explain.plans import pools, requests_tokens, rules, tokens_check
+from kvdocs.explain.reason import ENGINE, Reason
+from kvdocs.explain.reasons import BY_SCOPE, REASONS
+from kvdocs.explain.run import Run, by_tokens
 from kvdocs.explain.subject import Subject
+from kvdocs.logs.number import Number
 from kvdocs.logs.phrase import Printed
 from kvdocs.logs.reading import Reading
 from kvdocs.logs.runs import every, lowest
@@ -34,13 +36,13 @@ def pool_checks(run: Run, subject: Subject) -> Iterator[Check]:
     if apart := window_pools(readings, lost, subject):
         yield from apart
         return
-    memory = lowest(readings, "memory")
+    memory = lowest(readings, Number.MEMORY)
     mixed = memory and not subject.uniform and tokens[1].phrase.engine == "vLLM"
-    if mixed and run.length and (found := _planned(run, subject, run.length, _rules(run))):
+    if mixed and run.length and (found := _planned(run, subject, run.length, _allowed(run))):
         yield found
         return
     if run.by_hand:
-        profiled = lowest(readings, "profiled")
+        profiled = lowest(readings, Number.PROFILED)
         if not profiled or not subject.uniform:
             if mixed and run.length:
                 yield from _by_hand(run, subject, run.length, *tokens)
@@ -53,8 +55,8 @@ def _by_hand(
     run: Run, subject: Subject, length: int, tokens: Fraction, reading: Reading
 ) -> Iterator[Check]:
     """Tokens that no rule gives for the blocks set by hand."""
-    for pool in islice(pools(subject, run.setting, length), 1):
-        formula = Fraction(requests_tokens(subject, pool, run.by_hand or 0))
+    for pool in islice(pools(run, subject), 1):
+        formula = Fraction(requests_tokens(pool, run.by_hand or 0, length))
         title = f"tokens of {run.by_hand:,} blocks set by hand"
         yield Check("plan", title, reading.line, tokens, tokens, tokens, formula, "tokens")
 
@@ -64,13 +66,13 @@ def _rates(
 ) -> Iterator[Check]:
     """Each memory ÷ tokens; ``mixed``: of a model for which vLLM may print blocks by groups."""
     parts = (
-        ("pool", "memory ÷ tokens", "memory", subject.rate),
-        ("keys", "memory of keys ÷ tokens", "k_size", subject.keys),
-        ("values", "memory of values ÷ tokens", "v_size", subject.values),
+        ("pool", "memory ÷ tokens", Number.MEMORY, subject.rate),
+        ("keys", "memory of keys ÷ tokens", Number.K_SIZE, subject.keys),
+        ("values", "memory of values ÷ tokens", Number.V_SIZE, subject.values),
     )
-    for key, title, name, of_a_token in parts:
-        size = lowest(run.readings, name)
-        if not size or "cells" in size[1]:
+    for key, title, number, of_a_token in parts:
+        size = lowest(run.readings, number)
+        if not size or Number.CELLS in size[1]:
             continue
         ends = per_token(size[0], tokens[0], lost)
         check = rate(key, title, tokens[1].line, ends, of_a_token(), subject, ENGINE, BY_SCOPE)
@@ -81,30 +83,30 @@ def _rates(
         if grouped:
             check = replace(check, instead=grouped.reasons)
         if not check.agrees and not check.reasons:
-            check = noted(check, *_inferred(run, subject, check, size[0], tokens[0]))
-        yield remarked(check, *_pool_notes(check, *size, run.length, subject))
+            check = with_notes(check, *_inferred(run, subject, check, size[0], tokens[0]))
+        yield with_remarks(check, *_pool_notes(check, *size, run.length, subject))
 
 
-def _rules(run: Run) -> tuple[bool, ...]:
+def _allowed(run: Run) -> tuple[bool, ...]:
     """Of the rules that the version allows those that the concurrency does: it is the tokens by the
     longest request only where these are the requests'."""
-    printed = [by_tokens(run, *pair) for pair in every(run.readings, "concurrency")]
+    printed = [by_tokens(run, *pair) for pair in every(run.readings, Number.CONCURRENCY)]
     agree = {check.agrees for check in printed if check}
-    return tuple(rule for rule in run.setting.by_group if agree <= {not rule})
+    return tuple(rule for rule in rules(run) if agree <= {not rule})
 
 
-def _planned(run: Run, subject: Subject, length: int, rules: tuple[bool, ...]) -> Check | None:
+def _planned(run: Run, subject: Subject, length: int, allowed: tuple[bool, ...]) -> Check | None:
     """The tokens as one of vLLM's rules has them."""
-    memory, tokens = lowest(run.readings, "memory"), run.tokens
+    memory, tokens = lowest(run.readings, Number.MEMORY), run.tokens
     if not memory or not tokens:
         return None
-    line = tokens[1].line
-    return planned(memory[0], tokens[0], line, length, run.setting, rules, subject)
+    printed = tokens[0], tokens[1].line
+    return tokens_check(run, subject, memory[0], printed, length, allowed)
 
 
 def _by_group(run: Run, subject: Subject) -> Check | None:
     """The tokens as blocks by groups, where the version allows it and no concurrency denies it."""
-    if True not in run.setting.by_group or not run.tokens:
+    if True not in rules(run) or not run.tokens:
         return None
     return _planned(run, subject, run.length or int(run.tokens[0]), (True,))
 
@@ -119,7 +121,7 @@ def _inferred(
             yield remarks.OWN_FORMAT
     elif not subject.uniform:
         if run.tokens and run.tokens[1].phrase.engine == "vLLM":
-            span = bounds.of_requests(subject, run.setting, tokens, run.length)
+            span = bounds.of_requests(run, subject, tokens, run.length)
             lost = bounds.MOST_LOST if subject.tp > 1 else 1
             if span.meets(memory.low / lost, memory.high):
                 yield remarks.PERHAPS_SHARED if subject.plain else remarks.OWN_FORMAT

@@ -13,14 +13,16 @@ from itertools import pairwise
 
 from kvdocs.explain import bounds, remarks
 from kvdocs.explain.buffers import buffers, of_another_model
+from kvdocs.explain.calculations import claim_checks, said_twice
 from kvdocs.explain.check import Check
-from kvdocs.explain.comparing import as_printed, explained, noted, per_token, rate
-from kvdocs.explain.planned import concurrency
+from kvdocs.explain.comparing import as_printed, per_token, rate, with_notes, with_reasons
+from kvdocs.explain.plans import concurrency_check
 from kvdocs.explain.pools import pool_checks
-from kvdocs.explain.reasons import BY_SCOPE, ENGINE
-from kvdocs.explain.started import Run, by_tokens, runs_of
-from kvdocs.explain.stated import claims, said_twice
+from kvdocs.explain.reason import ENGINE
+from kvdocs.explain.reasons import BY_SCOPE
+from kvdocs.explain.run import Run, by_tokens, runs_of
 from kvdocs.explain.subject import Subject
+from kvdocs.logs.number import Number
 from kvdocs.logs.phrase import Printed
 from kvdocs.logs.reading import EngineLog, Reading
 from kvdocs.logs.runs import every, lowest, pool_tokens
@@ -52,14 +54,14 @@ def _checks(run: Run) -> Iterator[Check]:
     yield from _request(run, run.subject)
     for reading in run.readings:
         yield from buffers(reading, run.readings, run.subject)
-        yield from claims(reading, run.subject)
+        yield from claim_checks(reading, run.subject)
 
 
 def not_compared(log: EngineLog, *held: Subject | None) -> list[tuple[int, str]]:
     """Lines whose numbers are compared with nothing though they might be, and why."""
     notes = []
     for run in runs_of(log, held):
-        for printed, reading in every(run.readings, "concurrency"):
+        for printed, reading in every(run.readings, Number.CONCURRENCY):
             check = by_tokens(run, printed, reading)
             if check and not check.agrees and not run.subject:
                 notes.append((reading.line, UNKNOWN_MODEL))
@@ -72,29 +74,28 @@ def not_compared(log: EngineLog, *held: Subject | None) -> list[tuple[int, str]]
 def _identities(run: Run) -> Iterator[Check]:
     """What must hold within the log, whatever the model; the first two not with windows, states."""
     readings, block = run.readings, run.block
-    counted = lowest(readings, "tokens")
-    for blocks, reading in every(readings, "blocks"):
+    counted = lowest(readings, Number.TOKENS)
+    for blocks, reading in every(readings, Number.BLOCKS):
         if counted and reading.phrase.key == "vllm.blocks":
             yield _blocks(f"tokens = blocks × {block}", blocks.value * block, counted)
     if run.by_hand and counted and run.subject and run.subject.uniform:
         spread = run.subject.dcp
         title = f"tokens = blocks set by hand × {block * spread}"
         check = _blocks(title, Fraction(run.by_hand * block * spread), counted)
-        yield noted(check, *((remarks.BY_HAND,) if check.agrees else ()))
-    for printed, reading in every(readings, "concurrency"):
+        yield with_notes(check, *((remarks.BY_HAND,) if check.agrees else ()))
+    for printed, reading in every(readings, Number.CONCURRENCY):
         requests = by_tokens(run, printed, reading)
         if requests and (requests.agrees or (run.subject and run.subject.uniform)):
             yield requests
         elif requests and run.subject:
             yield _planned_concurrency(run, run.subject, requests, printed, reading)
-    parts = [
-        lowest(readings, name) for name in ("total", "share", "weights", "other", "activation")
-    ]
-    memory = lowest(readings, "memory")
+    spent = (Number.WEIGHTS, Number.OTHER, Number.ACTIVATION)
+    parts = [lowest(readings, number) for number in (Number.TOTAL, Number.SHARE, *spent)]
+    memory = lowest(readings, Number.MEMORY)
     if memory and all(parts):
-        total, share, *spent = (part[0] for part in parts if part)
-        formula = total.value * share.value - sum(part.value for part in spent)
-        slack = (total.high - total.low) / 2 + sum((p.high - p.low) / 2 for p in spent)
+        total, share, *others = (part[0] for part in parts if part)
+        formula = total.value * share.value - sum(part.value for part in others)
+        slack = (total.high - total.low) / 2 + sum((p.high - p.low) / 2 for p in others)
         title = "cache = total × utilization − weights − other − activations"
         low, high = memory[0].low - slack, memory[0].high + slack
         value, line = memory[0].value, memory[1].line
@@ -111,34 +112,34 @@ def _planned_concurrency(
 ) -> Check:
     """The concurrency of a model with windows or states: as vLLM plans it, else within its bounds;
     without the memory as many blocks as the tokens take."""
-    memory, length = lowest(run.readings, "memory"), int(reading.printed("length").value)
+    memory, length = lowest(run.readings, Number.MEMORY), int(reading.printed(Number.LENGTH).value)
     if memory:
         line = reading.line
-        found = concurrency(printed, line, memory[0], length, run.setting, subject)
+        found = concurrency_check(run, subject, printed, line, memory[0], length)
         if found:
             return found
         room = memory[0].low, memory[0].high
     elif run.tokens:
-        whole = bounds.of_requests(subject, run.setting, run.tokens[0], length)
+        whole = bounds.of_requests(run, subject, run.tokens[0], length)
         room = whole.least, whole.most if whole.most is not None else whole.least
-    span = bounds.of_requests(subject, run.setting, Fraction(length), length)
+    span = bounds.of_requests(run, subject, Fraction(length), length)
     low, high = span.times(printed.low, printed.high)
     if not run.by_hand and low <= room[1] and (high is None or room[0] <= high):
-        return noted(check, remarks.PERHAPS_SHARED)
+        return with_notes(check, remarks.PERHAPS_SHARED)
     return check
 
 
 def _request(run: Run, subject: Subject) -> Iterator[Check]:
     """What one request needs, and the longest that fits, in the words of the start-up error."""
     readings, block = run.readings, run.block
-    for needed, reading in every(readings, "needed"):
-        length = -(-reading.printed("length").value // block) * block
+    for needed, reading in every(readings, Number.NEEDED):
+        length = -(-reading.printed(Number.LENGTH).value // block) * block
         formula = subject.rate() * length / subject.dcp
         title = f"needed for one request of {int(length):,} tokens"
         check = as_printed("request", title, reading, needed, formula, "bytes")
-        check = explained(check, subject, ENGINE, BY_SCOPE)
+        check = with_reasons(check, subject, ENGINE, BY_SCOPE)
         yield _within(run, subject, check, Fraction(length), needed.low, needed.high)
-    longest, available = lowest(readings, "longest"), lowest(readings, "available")
+    longest, available = lowest(readings, Number.LONGEST), lowest(readings, Number.AVAILABLE)
     if longest and available and longest[0].value:
         tokens, memory = longest[0].value, available[0]
         ends = per_token(memory, tokens, 2 * block * subject.dcp)
@@ -156,11 +157,11 @@ def _within(
         return check
     if subject.uniform:
         own = not subject.plain and bounds.in_own_format(check.ratio or Fraction(0))
-        return noted(check, *((remarks.OWN_FORMAT,) if own else ()))
-    span = bounds.of_requests(subject, run.setting, length, int(length))
+        return with_notes(check, *((remarks.OWN_FORMAT,) if own else ()))
+    span = bounds.of_requests(run, subject, length, int(length))
     if not span.meets(low, high):
         return check
-    return noted(check, remarks.PERHAPS_SHARED if subject.plain else remarks.OWN_FORMAT)
+    return with_notes(check, remarks.PERHAPS_SHARED if subject.plain else remarks.OWN_FORMAT)
 
 
 def _between(found: list[Run]) -> list[Check]:
@@ -170,7 +171,9 @@ def _between(found: list[Run]) -> list[Check]:
         subject, block = after.subject, after.block
         first, second = (pool_tokens(run.readings, block) for run in (before, after))
         sizes = [
-            lowest(run.readings, name) for run in (before, after) for name in ("memory", "k_size")
+            lowest(run.readings, number)
+            for run in (before, after)
+            for number in (Number.MEMORY, Number.K_SIZE)
         ]
         if not (first and second and subject) or any(sizes) or not first[0]:
             continue
@@ -182,5 +185,5 @@ def _between(found: list[Run]) -> list[Check]:
         title = "second pool ÷ first, if the memory was the same"
         ends = second[0] / first[0], low, high
         check = Check("pools", title, second[1].line, *ends, Fraction(1), "×")
-        checks.append(explained(check, subject, ENGINE))
+        checks.append(with_reasons(check, subject, ENGINE))
     return checks

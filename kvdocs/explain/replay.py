@@ -34,11 +34,11 @@ def replay(report: Report) -> Replay:
     """
     log = scan(io.BytesIO(report.text.encode()))
     model = snapshot.load(report.snapshot) if report.snapshot else None
-    stated = report.dtype or log.starts[0].kv_dtype
-    dtype, known = cache_dtype(stated, model, log.starts[0].dtype)
+    stated = report.dtype or log.start_ups[0].kv_dtype
+    dtype, known = cache_dtype(stated, model, log.start_ups[0].dtype)
     subject = None
     if model:
-        subject = Subject.of(model, report.tp, dtype, known)
+        subject = Subject.of(model, tp=report.tp, dtype=dtype, dtype_known=known)
     elif report.layout:
-        subject = Subject(report.layout, "", report.tp, dtype, report.fields)
+        subject = Subject(report.layout, tp=report.tp, dtype=dtype, fields=report.fields)
     return Replay(report, log, subject, tuple(reconcile(log, subject)))

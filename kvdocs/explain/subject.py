@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
-from kvdocs.engines.llama_cpp import context as llama_cpp
 from kvdocs.engines.vllm.dtypes import KV_DTYPES, head_bytes, latent_bytes
 from kvdocs.engines.vllm.layers import in_16_bits, index_bytes, share_of_heads
 from kvdocs.facts.models import Model
@@ -36,9 +35,10 @@ def has_size(dtype: str) -> bool:
 
 
 def check_dtype(dtype: str) -> None:
-    """
+    """Refuse a dtype in which a token's size is not known.
+
     Raises:
-        ValueError: a token's size is not known in this dtype.
+        ValueError: it is none.
     """
     if not has_size(dtype):
         known = ", ".join((*BITS, *SCALED))
@@ -79,9 +79,12 @@ class Subject:
     """A model as ``tp`` ranks hold it, keys and values in the cache dtype ``dtype``.
 
     ``fields`` are whole numbers of its config, for the mistakes that start from them.
-    ``dtype_known``: the dtype was stated, so another one is no explanation. ``config`` is the
-    published one, where there is one. ``pp`` is the number of pipeline stages, ``dcp`` that of the
-    ranks over which the tokens of a request are spread.
+    ``dtype_known``: the dtype was stated, so another one is no explanation. ``model`` is None where
+    only a layout was stated. ``pp`` is the number of pipeline stages, ``dcp`` that of the ranks
+    over which the tokens of a request are spread.
+
+    Raises:
+        ValueError: fewer ranks than one, or ranks that cannot share the heads.
     """
 
     layout: CacheLayout
@@ -90,7 +93,7 @@ class Subject:
     dtype: str = DEFAULT
     fields: Mapping[str, int] = field(default_factory=dict)
     dtype_known: bool = False
-    config: Mapping[str, object] = field(default_factory=dict)
+    model: Model | None = None
     pp: int = 1
     dcp: int = 1
 
@@ -103,7 +106,14 @@ class Subject:
 
     @classmethod
     def of(
-        cls, model: Model, tp: int, dtype: str, known: bool, pp: int = 1, dcp: int = 1
+        cls,
+        model: Model,
+        *,
+        tp: int = 1,
+        dtype: str = DEFAULT,
+        dtype_known: bool = False,
+        pp: int = 1,
+        dcp: int = 1,
     ) -> Subject:
         """The subject for a published model.
 
@@ -114,7 +124,14 @@ class Subject:
         config = EffectiveConfig.of(model.config, model.id)
         values = {**config.defaults, **config.published}
         fields = {name: value for name, value in values.items() if type(value) is int}
-        return cls(model.layout, model.id, tp, dtype, fields, known, model.config, pp, dcp)
+        return cls(model.layout, model.id, tp, dtype, fields, dtype_known, model, pp, dcp)
+
+    @property
+    def flag(self) -> str:
+        """The cache dtype as vLLM is asked for it: ``auto`` for 16 bits, unless the checkpoint
+        names another format."""
+        named = named_kv_dtype(self.model.config, self.name) if self.model else None
+        return "auto" if BITS.get(self.dtype) == 16 and not named else self.dtype
 
     @cached_property
     def parts(self) -> tuple[Layer, ...]:
@@ -152,6 +169,7 @@ class Subject:
 
     @property
     def sliding(self) -> list[Layer]:
+        """The parts with a window."""
         return [part for part in self.parts if part.window is not None]
 
     @property
@@ -165,6 +183,7 @@ class Subject:
 
     @property
     def has_states(self) -> bool:
+        """Whether something takes room before the first token."""
         return any(part.bytes(0, 2) for part in self.parts)
 
     @property
@@ -250,11 +269,13 @@ def expanded(subject: Subject) -> list[tuple[int, int]]:
 def state_bytes(subject: Subject) -> int:
     """Bytes of one sequence's recurrent states as llama.cpp holds them, 0 where that is unknown."""
     states = [part for part in subject.parts if isinstance(part, State)]
-    if not states or not subject.config:
+    if not states or not subject.model:
         return 0
+    from kvdocs.engines.llama_cpp.context import state_buffer  # which few logs need
+
     try:
-        config = EffectiveConfig.of(subject.config, subject.name)
-        return llama_cpp.state_buffer(states, config, sequences=1).bytes
+        config = EffectiveConfig.of(subject.model.config, subject.name)
+        return state_buffer(states, config, sequences=1).bytes
     except ValueError:
         return 0
 

@@ -1,27 +1,29 @@
 """What is in the lines of a log, each shape of line read once.
 
 In: lines as bytes. Out: the phrases in each, with their numbers as printed, and the settings that
-it states. The shape of a line is
-the line with every digit written as 0. Phrases look for digits, not for which ones, so in all lines
-of one shape the same is found at the same places; and a server prints few shapes, again and again.
-What is remembered is bounded; every regular expression is linear.
+it states. The shape of a line is the line with every digit written as 0. Phrases look for digits,
+not for which ones, so in all lines of one shape the same is found at the same places; and a server
+prints few shapes, again and again. What is remembered is bounded; every regular expression is
+linear.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
 
 from kvdocs.logs.llama_cpp import PHRASES as LLAMA_CPP
 from kvdocs.logs.others import ANY, OTHERS, PYTORCH
 from kvdocs.logs.phrase import Phrase
-from kvdocs.logs.settings import HINTS, stated
+from kvdocs.logs.settings import HINTS, settings_in
 from kvdocs.logs.sglang import SGLANG
 from kvdocs.logs.vllm import PHRASES as START_UP
 from kvdocs.logs.vllm_errors import ERRORS
 from kvdocs.logs.vllm_metrics import METRICS
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from typing import Any
 
 VLLM = (*START_UP, *ERRORS, *METRICS)
 PHRASES: tuple[Phrase, ...] = (*VLLM, *SGLANG, *LLAMA_CPP, *OTHERS, *PYTORCH, *ANY)
@@ -30,24 +32,16 @@ LONGEST_KNOWN = 1 << 10  # bytes; shapes up to this length are remembered,
 MOST_KNOWN = 1 << 12  # and so many of them
 
 Found = tuple[Phrase, Mapping[str, str]]  # a phrase and its numbers as printed
-Settings = Mapping[str, str]  # by name
+Content = tuple[Sequence[Found], Mapping[str, str]]  # of a line: phrases, and settings by name
 Spot = tuple[Phrase, tuple[tuple[str, int, int], ...]]  # where in a line they stand
 
-
-class Read(NamedTuple):
-    """What is in a line."""
-
-    phrases: Sequence[Found]
-    settings: Settings
-
-
-_T = TypeVar("_T")
 _SHAPE = bytes.maketrans(b"123456789", b"000000000")
-_TIME = re.compile(rb"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?")
+_TIME = rb"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 
 
 def shape(text: bytes) -> bytes:
-    """
+    """The text with every digit written as 0.
+
     >>> shape(b"GPU KV cache size: 42,656 tokens")
     b'GPU KV cache size: 00,000 tokens'
     """
@@ -62,13 +56,13 @@ _SETTINGS = frozenset(map(shape, HINTS))
 _HINTS = (*_PLACES, *_SETTINGS)
 
 
-@dataclass
 class Lines:
     """Reads lines, and remembers the spots of each shape. None stands for a shape in which the
     digits themselves may matter, an empty sequence for one that says nothing."""
 
-    shapes: dict[bytes, Sequence[Spot] | None] = field(default_factory=dict)
-    exact: dict[bytes, Read] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.shapes: dict[bytes, Sequence[Spot] | None] = {}
+        self.exact: dict[bytes, Content] = {}
 
     def hints(self, shapes: Sequence[bytes]) -> list[bytes]:
         """The hints in those shapes that are not known; to look for each hint in all of them at
@@ -82,7 +76,7 @@ class Lines:
             self.shapes.update(dict.fromkeys(new, ()))
         return found
 
-    def found(self, line: bytes, shaped: bytes, hints: Sequence[bytes]) -> Read:
+    def found(self, line: bytes, shaped: bytes, hints: Sequence[bytes]) -> Content:
         """What is in a line of that shape; if the shape is new, by these hints."""
         if shaped in self.shapes:
             spots = self.shapes[shaped]
@@ -94,7 +88,7 @@ class Lines:
             (phrase, {name: line[start:end].decode() for name, start, end in places})
             for phrase, places in spots
         ]
-        return Read(phrases, {})
+        return phrases, {}
 
     def _learn(self, line: bytes, shaped: bytes, hints: Sequence[bytes]) -> Sequence[Spot] | None:
         spots: Sequence[Spot] | None = None
@@ -108,10 +102,10 @@ class Lines:
             _remember(self.shapes, shaped, spots)
         return spots
 
-    def _exactly(self, line: bytes, shaped: bytes) -> Read:
+    def _exactly(self, line: bytes, shaped: bytes) -> Content:
         """What is in this very line; one that is known but for the time of day is not read
         again."""
-        key = _TIME.sub(b"", line)
+        key = re.sub(_TIME, b"", line)
         if key in self.exact:
             return self.exact[key]
         text = line.decode("utf-8", "replace")
@@ -120,13 +114,13 @@ class Lines:
             (phrase, {name: text[start:end] for name, start, end in places})
             for phrase, places in _spots(text, _places(hints))
         ]
-        found = Read(phrases, stated(text))
+        found = phrases, settings_in(text)
         if len(key) <= LONGEST_KNOWN:
             _remember(self.exact, key, found)
         return found
 
 
-def _remember(known: dict[bytes, _T], key: bytes, value: _T) -> None:
+def _remember(known: dict[bytes, Any], key: bytes, value: Any) -> None:
     if len(known) >= MOST_KNOWN:
         known.clear()
     known[key] = value

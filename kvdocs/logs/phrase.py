@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
+from kvdocs.logs.number import Number
 from kvdocs.units import BYTE_UNITS
 
 RANK = "per rank"
@@ -23,8 +24,11 @@ TOKEN = "one token"
 
 SCALE = {**BYTE_UNITS, "thousand tokens": 1000}
 
-_PLACE = re.compile(r"\{(\w+)\}")
-_COUNTS = re.compile(r"\{\d+(?:,\d*)?\}|<\w+>")  # of a regular expression: how often, and names
+WORDS = ("k_type", "v_type", "kv_dtype")  # dtypes: the places of a text that are no numbers
+
+# Texts: ``re`` compiles one at its first use, and most logs need few of them.
+_PLACE = r"\{(\w+)\}"
+_COUNTS = r"\{\d+(?:,\d*)?\}|<\w+>"  # of a regular expression: how often, and names
 _NUMBER = r"-?(?:\d{1,3}(?:,\d{3}){1,6}|\d{1,20})(?:\.\d{1,9})?(?:[eE][+-]?\d{1,2})?(?![\d.]*\d)"
 _WORD = r"(?:f32|f16|bf16|i?q\d_(?:\d|nl)|FP8|NVFP4)"  # the only words that are ever shown
 
@@ -56,10 +60,12 @@ class Printed:
 
     @property
     def low(self) -> Fraction:
+        """The least value that prints like it."""
         return self.value - self._half
 
     @property
     def high(self) -> Fraction:
+        """The greatest value that prints like it."""
         return self.value + self._half
 
     @property
@@ -78,16 +84,15 @@ class Printed:
         return Fraction(unit, 2 * 10**decimals)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Phrase:
     """A phrase of an engine.
 
-    ``text`` is the template. ``{name}`` stands for a number that ``numbers`` explains, or for a
-    word such as a dtype where ``numbers`` does not have it. ``also`` holds regular expressions of
-    other wordings with the same names. ``hint`` is a piece of text that every line with the
-    phrase contains, or several with a bar between. ``wording`` says whose it is and where it was
-    read. ``highest``: only the highest reading matters, as for a usage that is logged again and
-    again.
+    ``text`` is the template. ``{name}`` stands for one of ``numbers``, by its key, or for one of
+    ``WORDS``. ``also`` holds regular expressions of other wordings with the same names. ``hint`` is
+    a piece of text that every line with the phrase contains, or several with a bar between.
+    ``wording`` says whose it is and where it was read. ``highest``: only the highest reading
+    matters, as for a usage that is logged again and again.
     """
 
     key: str
@@ -96,7 +101,7 @@ class Phrase:
     hint: str
     text: str
     means: str
-    numbers: Mapping[str, Quantity] = field(default_factory=dict)
+    numbers: Mapping[Number, Quantity] = field(default_factory=dict)
     change: str = ""
     also: tuple[str, ...] = ()
     highest: bool = False
@@ -108,22 +113,27 @@ class Phrase:
 
     @cached_property
     def patterns(self) -> tuple[re.Pattern[str], ...]:
-        """The template and the other wordings as regular expressions, all of them linear."""
+        """The template and the other wordings as regular expressions, all of them linear.
+
+        Raises:
+            ValueError: a place has a name that is neither one of its numbers nor a word.
+        """
         return tuple(re.compile(text) for text in (self._template(), *map(self._named, self.also)))
 
     @cached_property
     def reads_digits(self) -> bool:
         """Whether a digit stands for itself somewhere in it, as in the name of a dtype."""
-        words = [name for name in _PLACE.findall(self.text) if name not in self.numbers]
-        texts = (_PLACE.sub("", self.text), self.hint, *(_COUNTS.sub("", one) for one in self.also))
+        words = set(WORDS).intersection(re.findall(_PLACE, self.text))
+        also = (re.sub(_COUNTS, "", one) for one in self.also)
+        texts = (re.sub(_PLACE, "", self.text), self.hint, *also)
         return bool(words) or any(char.isdigit() for text in texts for char in text)
 
     def show(self, values: Mapping[str, str]) -> str:
         """The phrase with these values; a value the line did not have becomes an ellipsis."""
-        return _PLACE.sub(lambda match: values.get(match[1], "…"), self.text)
+        return re.sub(_PLACE, lambda match: values.get(match[1], "…"), self.text)
 
     def _template(self) -> str:
-        parts = _PLACE.split(self.text)
+        parts = re.split(_PLACE, self.text)
         fixed = [r"\s{1,12}".join(map(re.escape, part.split(" "))) for part in parts[::2]]
         named = [rf"\s{{0,12}}{self._group(name)}" for name in parts[1::2]]
         return "".join(text + group for text, group in zip(fixed, [*named, ""], strict=True))
@@ -133,4 +143,8 @@ class Phrase:
         return re.sub(r"<(\w+)>", lambda match: self._group(match[1]), pattern)
 
     def _group(self, name: str) -> str:
-        return rf"(?P<{name}>{_NUMBER if name in self.numbers else _WORD})"
+        if name in WORDS:
+            return rf"(?P<{name}>{_WORD})"
+        if name not in {number.key for number in self.numbers}:
+            raise ValueError(f"the phrase {self.key} yields {name!r}, which is not in its numbers")
+        return rf"(?P<{name}>{_NUMBER})"

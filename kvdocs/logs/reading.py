@@ -1,9 +1,9 @@
 """A log in, the numbers its engine printed about the cache out.
 
 In: the bytes of a start-up log, an error or a metrics scrape, of any size and with anything in it.
-Out: an ``EngineLog``: the ``Reading``s in order, and the ``Settings`` of each start-up. It is read
-in pieces; what is kept is bounded; every regular expression is linear. Lines that no phrase is
-found in are left alone, and nothing but the numbers of a known phrase is kept.
+Out: an ``EngineLog``: the ``Reading``s in order, and each ``StartUp``. It is read in pieces; what
+is kept is bounded; every regular expression is linear. Lines that no phrase is found in are left
+alone, and nothing but the numbers of a known phrase is kept.
 """
 
 from __future__ import annotations
@@ -13,20 +13,24 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import BinaryIO
 
 from kvdocs.logs.lines import PHRASES, VLLM, Lines, shape
-from kvdocs.logs.phrase import Phrase, Printed
-from kvdocs.logs.settings import Settings
+from kvdocs.logs.number import Number
+from kvdocs.logs.phrase import WORDS, Phrase, Printed
+from kvdocs.logs.start_up import StartUp
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 __all__ = ["PHRASES", "VLLM", "EngineLog", "Reading", "scan"]
 
 PIECE = 1 << 20  # bytes read at a time
 LONGEST_LINE = 1 << 16  # bytes; a longer line is cut into such pieces
-MOST_STARTS = 200  # start-ups told apart
+MOST_START_UPS = 200  # start-ups told apart
 MOST_READINGS = 200  # different ones kept of one phrase; ranks print one each
 
-_ESCAPES = re.compile(rb"\x1b\[[0-9;]{0,16}[A-Za-z]|\^\[\[[0-9;]{0,16}m")  # colours
+_ESCAPES = rb"\x1b\[[0-9;]{0,16}[A-Za-z]|\^\[\[[0-9;]{0,16}m"  # colours
 
 
 @dataclass(frozen=True)
@@ -37,22 +41,40 @@ class Reading:
     values: Mapping[str, str]
     line: int
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.values and name in self.phrase.numbers
+    def __contains__(self, number: Number) -> bool:
+        return number.key in self.values
 
-    def printed(self, name: str) -> Printed:
-        """The number called ``name``, with its unit."""
-        return Printed(self.values[name], self.phrase.numbers[name])
+    def printed(self, number: Number) -> Printed:
+        """That number, with its unit."""
+        return Printed(self.values[number.key], self.phrase.numbers[number])
+
+    def word(self, name: str) -> str:
+        """One of ``WORDS``; empty where the line had none.
+
+        Raises:
+            ValueError: it is none of them.
+        """
+        if name not in WORDS:
+            raise ValueError(f"no phrase has a word called {name!r}")
+        return self.values.get(name, "")
+
+    @property
+    def numbers(self) -> list[tuple[Number, Printed]]:
+        """Every number that the line had, as they stand in it."""
+        known = {number.key: number for number in self.phrase.numbers}
+        return [(known[key], self.printed(known[key])) for key in self.values if key in known]
 
     @property
     def is_size(self) -> bool:
         """Whether it is the size of a pool."""
-        return ("tokens" in self or "blocks" in self) and "sequences" not in self
+        size = Number.TOKENS in self or Number.BLOCKS in self
+        return size and Number.SEQUENCES not in self
 
     @property
-    def ends_start(self) -> bool:
+    def ends_start_up(self) -> bool:
         """Whether what a start-up makes of its settings is printed by now."""
-        return self.is_size or any(one in self for one in ("cells", "k_size", "needed", "longest"))
+        ends = (Number.CELLS, Number.K_SIZE, Number.NEEDED, Number.LONGEST)
+        return self.is_size or any(number in self for number in ends)
 
     @property
     def shown(self) -> str:
@@ -62,18 +84,18 @@ class Reading:
 
 @dataclass
 class EngineLog:
-    """What was found. ``times`` counts how often each reading was printed; ``starts`` are the
-    settings of the start-ups, of which there is at least one."""
+    """What was found. ``times`` counts how often each reading was printed, ``left_out`` those that
+    were too many to keep; of ``start_ups`` there is at least one."""
 
     readings: list[Reading] = field(default_factory=list)
-    starts: list[Settings] = field(default_factory=lambda: [Settings()])
+    start_ups: list[StartUp] = field(default_factory=lambda: [StartUp()])
     lines: int = 0
     times: dict[int, int] = field(default_factory=dict)
     left_out: int = 0
 
-    def start_of(self, reading: Reading) -> int:
+    def start_up_of(self, reading: Reading) -> int:
         """Which start-up it is of, from 0."""
-        return bisect_right(self.starts, reading.line, lo=1, key=lambda one: one.line) - 1
+        return bisect_right(self.start_ups, reading.line, lo=1, key=lambda one: one.line) - 1
 
     @property
     def engine(self) -> str:
@@ -102,38 +124,38 @@ def scan(stream: BinaryIO) -> EngineLog:
                 for start in range(0, len(text), LONGEST_LINE):
                     cut = slice(start, start + LONGEST_LINE)
                     phrases, settings = lines.found(text[cut], shaped[cut], hints)
-                    kept.state(settings, number)
+                    kept.take_settings(settings, number)
                     for phrase, values in phrases:
-                        kept.take(phrase, values, number)
+                        kept.take_reading(phrase, values, number)
     return log
 
 
-@dataclass
 class _Kept:
     """The readings that a log keeps: each once, and of some phrases only the highest."""
 
-    log: EngineLog
-    seen: dict[tuple[str, tuple[tuple[str, str], ...]], int] = field(default_factory=dict)
-    of_phrase: dict[str, list[int]] = field(default_factory=dict)
-    started: bool = False  # whether the last start-up has printed what it makes of its settings
+    def __init__(self, log: EngineLog) -> None:
+        self.log = log
+        self.seen: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+        self.of_phrase: dict[str, list[int]] = {}
+        self.sized = False  # whether the last start-up has printed what it makes of its settings
 
-    def state(self, stated: Mapping[str, str], line: int) -> None:
+    def take_settings(self, settings: Mapping[str, str], line: int) -> None:
         """Take up settings; after a pool's size they may be those of the next start-up."""
-        starts = self.log.starts
-        told_apart = self.started and len(starts) < MOST_STARTS
-        if another := starts[-1].next(stated, line) if told_apart else None:
-            starts.append(another)
+        start_ups = self.log.start_ups
+        told_apart = self.sized and len(start_ups) < MOST_START_UPS
+        if another := start_ups[-1].next(settings, line) if told_apart else None:
+            start_ups.append(another)
             self.seen.clear()
-            self.started = False
-        elif stated:
-            starts[-1].take(stated)
+            self.sized = False
+        elif settings:
+            start_ups[-1].take(settings)
 
-    def take(self, phrase: Phrase, values: Mapping[str, str], line: int) -> None:
+    def take_reading(self, phrase: Phrase, values: Mapping[str, str], line: int) -> None:
         """Keep a reading or count it."""
         log, reading = self.log, Reading(phrase, values, line)
-        self.started = self.started or reading.ends_start
+        self.sized = self.sized or reading.ends_start_up
         key = (phrase.key, tuple(values.items()))
-        if _starts_again(reading, log):
+        if _begins_again(reading, log):
             self.seen.clear()
         if key in self.seen:
             log.times[self.seen[key]] += 1
@@ -157,15 +179,15 @@ class _Kept:
         return False
 
 
-def _starts_again(reading: Reading, log: EngineLog) -> bool:
-    """Whether the memory is printed again after other phrases: by the next start, or rank."""
-    if "memory" not in reading or "tokens" in reading or "layers" in reading or not log.readings:
+def _begins_again(reading: Reading, log: EngineLog) -> bool:
+    """Whether the memory is printed again after other phrases: by the next start-up, or rank."""
+    if Number.MEMORY not in reading or Number.TOKENS in reading or Number.LAYERS in reading:
         return False
-    return log.readings[-1].phrase is not reading.phrase
+    return bool(log.readings) and log.readings[-1].phrase is not reading.phrase
 
 
 def _first_number(reading: Reading) -> float:
-    return float(reading.values[next(iter(reading.phrase.numbers))].replace(",", ""))
+    return float(reading.values[next(iter(reading.phrase.numbers)).key].replace(",", ""))
 
 
 def _blocks(stream: BinaryIO, log: EngineLog) -> Iterator[tuple[int, bytes]]:
@@ -184,7 +206,7 @@ def _blocks(stream: BinaryIO, log: EngineLog) -> Iterator[tuple[int, bytes]]:
 
 
 def _plain(block: bytes) -> bytes:
-    return _ESCAPES.sub(b"", block) if b"\x1b[" in block or b"^[[" in block else block
+    return re.sub(_ESCAPES, b"", block) if b"\x1b[" in block or b"^[[" in block else block
 
 
 def _pieces(stream: BinaryIO) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ read in public threads.
 
 from __future__ import annotations
 
+from kvdocs.logs.number import Number
 from kvdocs.logs.phrase import ALL, RANK, REQUEST, Phrase, Quantity
 
 GIB = Quantity("GiB", RANK)
@@ -21,167 +22,178 @@ SHARE = Quantity("share of a GPU", RANK)
 
 PHRASES = (
     Phrase(
-        "vllm.available",
-        "vLLM",
-        "V1, v1/worker/gpu_worker.py:773",
-        "Available KV cache memory",
-        "Available KV cache memory: {memory} GiB",
-        "What one GPU has left for the cache after weights, activations and CUDA graphs.",
-        {"memory": ROUNDED},
+        key="vllm.available",
+        engine="vLLM",
+        wording="V1, v1/worker/gpu_worker.py:773",
+        hint="Available KV cache memory",
+        text="Available KV cache memory: {memory} GiB",
+        means="What one GPU has left for the cache after weights, activations and CUDA graphs.",
+        numbers={Number.MEMORY: ROUNDED},
     ),
     Phrase(
-        "vllm.reserved",
-        "vLLM",
-        "V1, v1/worker/gpu_worker.py:666",
-        "memory for KV Cache as specified",
-        "reserved {memory} GiB memory for KV Cache as specified by kv_cache_memory_bytes",
-        "What one GPU gives to the cache because --kv-cache-memory-bytes says so; the utilization "
-        "plays no part.",
-        {"memory": ROUNDED},
+        key="vllm.reserved",
+        engine="vLLM",
+        wording="V1, v1/worker/gpu_worker.py:666",
+        hint="memory for KV Cache as specified",
+        text="reserved {memory} GiB memory for KV Cache as specified by kv_cache_memory_bytes",
+        means="What one GPU gives to the cache because --kv-cache-memory-bytes says so; the "
+        "utilization plays no part.",
+        numbers={Number.MEMORY: ROUNDED},
     ),
     Phrase(
-        "vllm.capacity",
-        "vLLM",
-        "V1 since February 2025 (vllm#13596), v1/core/kv_cache_utils.py:1147",
-        "KV cache size: ",
-        "KV cache size: {tokens} tokens",
-        "How many tokens the cache holds over all requests. Each GPU holds its share of the heads "
-        "of these same tokens, so it is not to be multiplied by the number of GPUs. In 0.33 it is "
-        "the concurrency below times the longest request, which for models with windows or states "
-        "is not blocks times block size.",
-        {"tokens": TOKENS},
+        key="vllm.capacity",
+        engine="vLLM",
+        wording="V1 since February 2025 (vllm#13596), v1/core/kv_cache_utils.py:1147",
+        hint="KV cache size: ",
+        text="KV cache size: {tokens} tokens",
+        means="How many tokens the cache holds over all requests. Each GPU holds its share of the "
+        "heads of these same tokens, so it is not to be multiplied by the number of GPUs. In 0.33 "
+        "it is the concurrency below times the longest request, which for models with windows or "
+        "states is not blocks times block size.",
+        numbers={Number.TOKENS: TOKENS},
     ),
     Phrase(
-        "vllm.concurrency",
-        "vLLM",
-        "V0 and V1, v1/core/kv_cache_utils.py:1147",
-        "Maximum concurrency for",
-        "Maximum concurrency for {length} tokens per request: {concurrency}x",
-        "How many requests of the full --max-model-len fit at once. Shorter requests fit in "
+        key="vllm.concurrency",
+        engine="vLLM",
+        wording="V0 and V1, v1/core/kv_cache_utils.py:1147",
+        hint="Maximum concurrency for",
+        text="Maximum concurrency for {length} tokens per request: {concurrency}x",
+        means="How many requests of the full --max-model-len fit at once. Shorter requests fit in "
         "greater number: it is the worst case, not a limit.",
-        {"length": LENGTH, "concurrency": TIMES},
+        numbers={Number.LENGTH: LENGTH, Number.CONCURRENCY: TIMES},
     ),
     Phrase(
-        "vllm.blocks",
-        "vLLM",
-        "V0, and V1 before February 2025 (vllm#13596)",
-        "GPU blocks: |cuda blocks: |CUDA blocks: ",
-        "GPU blocks: {blocks}",
-        "Blocks, not tokens: times the block size, 16 unless it was changed.",
-        {"blocks": BLOCKS},
+        key="vllm.blocks",
+        engine="vLLM",
+        wording="V0, and V1 before February 2025 (vllm#13596)",
+        hint="GPU blocks: |cuda blocks: |CUDA blocks: ",
+        text="GPU blocks: {blocks}",
+        means="Blocks, not tokens: times the block size, 16 unless it was changed.",
+        numbers={Number.BLOCKS: BLOCKS},
         also=(r"(?<!\w)(?:cuda|CUDA) blocks: <blocks>",),
     ),
     Phrase(
-        "vllm.blocks_config",
-        "vLLM",
-        "V1, v1/metrics/loggers.py:351",
-        "after num_gpu_blocks is",
-        "vllm cache_config_info with initialization after num_gpu_blocks is: {blocks}",
-        "Blocks of the pool. For models with windows or states a block belongs to one group of "
-        "layers, and blocks times 16 is not the number of tokens.",
-        {"blocks": BLOCKS},
+        key="vllm.blocks_config",
+        engine="vLLM",
+        wording="V1, v1/metrics/loggers.py:351",
+        hint="after num_gpu_blocks is",
+        text="vllm cache_config_info with initialization after num_gpu_blocks is: {blocks}",
+        means="Blocks of the pool. For models with windows or states a block belongs to one group "
+        "of layers, and blocks times 16 is not the number of tokens.",
+        numbers={Number.BLOCKS: BLOCKS},
     ),
     Phrase(
-        "vllm.override",
-        "vLLM",
-        "V0 and V1, v1/core/kv_cache_planning.py:1526",
-        "with num_gpu_blocks_override",
-        "Overriding num_gpu_blocks={profiled} with num_gpu_blocks_override={override}",
-        "The blocks that the memory of one GPU has room for, and the number that "
+        key="vllm.override",
+        engine="vLLM",
+        wording="V0 and V1, v1/core/kv_cache_planning.py:1526",
+        hint="with num_gpu_blocks_override",
+        text="Overriding num_gpu_blocks={profiled} with num_gpu_blocks_override={override}",
+        means="The blocks that the memory of one GPU has room for, and the number that "
         "--num-gpu-blocks-override puts in its place: the pool has so many, whatever the memory.",
-        {"profiled": BLOCKS, "override": BLOCKS},
-        "Start without --num-gpu-blocks-override to use all the memory",
+        numbers={Number.PROFILED: BLOCKS, Number.OVERRIDE: BLOCKS},
+        change="Start without --num-gpu-blocks-override to use all the memory",
     ),
     Phrase(
-        "vllm.profile_v0",
-        "vLLM",
-        "V0 from December 2024 on, worker.py:267",
-        "the rest of the memory reserved for KV Cache",
-        "model weights take {weights}GiB; non_torch_memory takes {other}GiB; PyTorch activation "
-        "peak memory takes {activation}GiB; the rest of the memory reserved for KV Cache is "
-        "{memory}GiB",
-        "How one GPU's share is spent. The activation peak is that of a trial run and grows with "
-        "--max-num-batched-tokens, in V0 also with --max-model-len.",
-        {"weights": GIB, "other": GIB, "activation": GIB, "memory": GIB},
+        key="vllm.profile_v0",
+        engine="vLLM",
+        wording="V0 from December 2024 on, worker.py:267",
+        hint="the rest of the memory reserved for KV Cache",
+        text="model weights take {weights}GiB; non_torch_memory takes {other}GiB; PyTorch "
+        "activation peak memory takes {activation}GiB; the rest of the memory reserved for KV "
+        "Cache is {memory}GiB",
+        means="How one GPU's share is spent. The activation peak is that of a trial run and grows "
+        "with --max-num-batched-tokens, in V0 also with --max-model-len.",
+        numbers={
+            Number.WEIGHTS: GIB,
+            Number.OTHER: GIB,
+            Number.ACTIVATION: GIB,
+            Number.MEMORY: GIB,
+        },
     ),
     Phrase(
-        "vllm.rest_v0",
-        "vLLM",
-        "V0 from December 2024 on, the same line cut short; vllm#10511",
-        "reserved for KV Cache",
-        "reserved for KV Cache is {memory}GiB",
-        "What one GPU has left for the cache.",
-        {"memory": GIB},
+        key="vllm.rest_v0",
+        engine="vLLM",
+        wording="V0 from December 2024 on, the same line cut short; vllm#10511",
+        hint="reserved for KV Cache",
+        text="reserved for KV Cache is {memory}GiB",
+        means="What one GPU has left for the cache.",
+        numbers={Number.MEMORY: GIB},
         also=(r"available_kv_cache_memory\s{1,12}<memory>GiB",),
     ),
     Phrase(
-        "vllm.budget_v0",
-        "vLLM",
-        "V0 from December 2024 on, worker.py:267",
-        "the current vLLM instance can use",
-        "the current vLLM instance can use total_gpu_memory ({total}GiB) x gpu_memory_utilization "
-        "({share}) = {budget}GiB",
-        "The share of one GPU that everything together may take: weights, activations, cache.",
-        {"total": GIB, "share": SHARE, "budget": GIB},
+        key="vllm.budget_v0",
+        engine="vLLM",
+        wording="V0 from December 2024 on, worker.py:267",
+        hint="the current vLLM instance can use",
+        text="the current vLLM instance can use total_gpu_memory ({total}GiB) x "
+        "gpu_memory_utilization ({share}) = {budget}GiB",
+        means="The share of one GPU that everything together may take: weights, activations, "
+        "cache.",
+        numbers={Number.TOTAL: GIB, Number.SHARE: SHARE, Number.BUDGET: GIB},
     ),
     Phrase(
-        "vllm.profile_early_v0",
-        "vLLM",
-        "V0 before December 2024, vllm#10517",
-        "kv_cache_size=",
-        "kv_cache_size={memory}GiB gpu_memory_utilization={share}",
-        "What one GPU has left for the cache.",
-        {"memory": GIB, "share": SHARE},
+        key="vllm.profile_early_v0",
+        engine="vLLM",
+        wording="V0 before December 2024, vllm#10517",
+        hint="kv_cache_size=",
+        text="kv_cache_size={memory}GiB gpu_memory_utilization={share}",
+        means="What one GPU has left for the cache.",
+        numbers={Number.MEMORY: GIB, Number.SHARE: SHARE},
     ),
     Phrase(
-        "vllm.weights",
-        "vLLM",
-        "V1, v1/worker/gpu_model_runner.py:5089; V0 said GB and meant GiB",
-        "loading took |weights took ",
-        "Model loading took {weights} GiB memory",
-        "Weights on one GPU.",
-        {"weights": ROUNDED},
+        key="vllm.weights",
+        engine="vLLM",
+        wording="V1, v1/worker/gpu_model_runner.py:5089; V0 said GB and meant GiB",
+        hint="loading took |weights took ",
+        text="Model loading took {weights} GiB memory",
+        means="Weights on one GPU.",
+        numbers={Number.WEIGHTS: ROUNDED},
         also=(r"(?:Model loading|Loading model weights) took <weights> Gi?B",),
     ),
     Phrase(
-        "vllm.attention_block",
-        "vLLM",
-        "V1, platforms/interface.py:1109",
-        "Setting attention block size to",
-        "Setting attention block size to {block_size} tokens",
-        "A hybrid model: the block grew until it is at least as large as one recurrent state. A "
-        "request takes whole blocks of this size.",
-        {"block_size": Quantity("tokens", "one block")},
+        key="vllm.attention_block",
+        engine="vLLM",
+        wording="V1, platforms/interface.py:1109",
+        hint="Setting attention block size to",
+        text="Setting attention block size to {block_size} tokens",
+        means="A hybrid model: the block grew until it is at least as large as one recurrent "
+        "state. A request takes whole blocks of this size.",
+        numbers={Number.BLOCK_SIZE: Quantity("tokens", "one block")},
     ),
     Phrase(
-        "vllm.state_padding",
-        "vLLM",
-        "V1, platforms/interface.py:1133",
-        "Padding mamba page size by",
-        "Padding mamba page size by {padding}%",
-        "What each recurrent state is padded by, so that state and block are of one size.",
-        {"padding": Quantity("%", "one block")},
+        key="vllm.state_padding",
+        engine="vLLM",
+        wording="V1, platforms/interface.py:1133",
+        hint="Padding mamba page size by",
+        text="Padding mamba page size by {padding}%",
+        means="What each recurrent state is padded by, so that state and block are of one size.",
+        numbers={Number.PADDING: Quantity("%", "one block")},
     ),
     Phrase(
-        "vllm.padding_layers",
-        "vLLM",
-        "V1, v1/core/kv_cache_planning.py:538",
-        "padding layers, may waste",
-        "Add {layers} padding layers, may waste at most {padding}% KV cache memory",
-        "Groups of layers must be of one size; the last one is filled with layers that hold "
+        key="vllm.padding_layers",
+        engine="vLLM",
+        wording="V1, v1/core/kv_cache_planning.py:538",
+        hint="padding layers, may waste",
+        text="Add {layers} padding layers, may waste at most {padding}% KV cache memory",
+        means="Groups of layers must be of one size; the last one is filled with layers that hold "
         "nothing.",
-        {"layers": Quantity("layers", RANK), "padding": Quantity("%", RANK)},
+        numbers={Number.LAYERS: Quantity("layers", RANK), Number.PADDING: Quantity("%", RANK)},
     ),
     Phrase(
-        "vllm.spent",
-        "vLLM",
-        "V1, v1/worker/gpu_worker.py:1050; in 2025 weights and non-torch memory apart",
-        "Actual usage is",
-        "Actual usage is {consumed} GiB for consumed memory (weights + non-torch), {peak} GiB for "
-        "peak activation, and {graphs} GiB for CUDAGraph memory",
-        "What one GPU holds beside the cache, measured after the start. Weights and non-torch "
-        "memory are one figure in newer releases.",
-        {"consumed": ROUNDED, "peak": ROUNDED, "non_torch": ROUNDED, "graphs": ROUNDED},
+        key="vllm.spent",
+        engine="vLLM",
+        wording="V1, v1/worker/gpu_worker.py:1050; in 2025 weights and non-torch memory apart",
+        hint="Actual usage is",
+        text="Actual usage is {consumed} GiB for consumed memory (weights + non-torch), {peak} "
+        "GiB for peak activation, and {graphs} GiB for CUDAGraph memory",
+        means="What one GPU holds beside the cache, measured after the start. Weights and "
+        "non-torch memory are one figure in newer releases.",
+        numbers={
+            Number.CONSUMED: ROUNDED,
+            Number.PEAK: ROUNDED,
+            Number.NON_TORCH: ROUNDED,
+            Number.GRAPHS: ROUNDED,
+        },
         also=(
             r"Actual usage is <consumed> GiB for weight, <peak> GiB for peak activation, "
             r"<non_torch> GiB for non-torch memory, and <graphs> GiB for CUDAGraph memory",

@@ -12,7 +12,7 @@ from fractions import Fraction
 from html import escape
 
 from kvdocs.explain.check import Check
-from kvdocs.explain.reasons import Reason
+from kvdocs.explain.reason import Reason
 from kvdocs.explain.replay import Replay, replay
 from kvdocs.facts.reports import Report
 from kvdocs.formula import layout_of, parse_config
@@ -87,9 +87,9 @@ def reasons_markdown(reasons: Iterable[Reason]) -> str:
 def _section(phrase: Phrase) -> str:
     lines = [f"### `{phrase.show({})}`", "", _coded(phrase.means), ""]
     scopes: dict[str, list[str]] = {}
-    for name, number in phrase.numbers.items():
-        unit = "" if number.unit in (name, "share of a GPU") else f" ({number.unit})"
-        scopes.setdefault(number.scope, []).append(name.replace("_", " ") + unit)
+    for number, one in phrase.numbers.items():
+        unit = "" if one.unit in (number.key, "share of a GPU") else f" ({one.unit})"
+        scopes.setdefault(one.scope, []).append(number.key.replace("_", " ") + unit)
     of = "; ".join(f"{', '.join(names)}: {_of(scope)}" for scope, names in scopes.items())
     if of:
         lines += [f"**Of what.** {of[0].upper() + of[1:]}.", ""]

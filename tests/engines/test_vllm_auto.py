@@ -1,6 +1,7 @@
 """What vLLM makes of auto, a cache format and an architecture: its own functions asked, no GPU."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -96,4 +97,4 @@ def test_models_are_loaded_in_the_dtype_that_vllm_resolves(capability):
 
 
 def test_the_architectures_are_those_of_vllms_registry():
-    assert json.loads(FILE.read_text(encoding="utf-8")) == vllm_architectures.made()
+    assert json.loads(Path(FILE).read_text(encoding="utf-8")) == vllm_architectures.made()

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvdocs.explain.command import answer, subjects, table
+from kvdocs.explain.answer import explain
 from kvdocs.facts.claims import load_claims
 from kvdocs.logs import lines as log_lines
 from kvdocs.logs import reading as logs
-from kvdocs.logs.phrase import Printed, Quantity
+from kvdocs.logs.number import Number
+from kvdocs.logs.phrase import ALL, WORDS, Phrase, Printed, Quantity
 from kvdocs.logs.reading import PHRASES, scan
 
 
@@ -24,9 +25,12 @@ def found(text):
 
 
 def explained(text, **named):
-    log = scan(io.BytesIO(text.encode()))
-    given = {"model": None, "tp": None, "kv_dtype": None} | named
-    return answer(log, *subjects(log, **given))
+    return explain(text, **named).as_json()
+
+
+def keys(phrase):
+    """The names of its numbers."""
+    return [number.key for number in phrase.numbers]
 
 
 # Lines copied from public logs and threads, and from engines' sources; each with what it says.
@@ -119,8 +123,8 @@ def test_secrets_are_never_echoed():
         f"llama_kv_cache: size = 1.00 MiB (1 cells, 1 layers, 1/1 seqs), K ({password}): 1.00 MiB\n"
         f"model='{org}', kv_cache_dtype={password}, quantization={key}\n"
     )
-    result = explained(text)
-    for rendered in (json.dumps(result), table(result)):
+    result = explain(text)
+    for rendered in (json.dumps(result.as_json()), str(result)):
         assert not [secret for secret in SECRETS if secret in rendered]
         assert "6.51 GiB" in rendered
 
@@ -260,10 +264,41 @@ def test_every_phrase_finds_itself_and_says_what_it_means():
         assert phrase.means.endswith(".")
         assert phrase.wording
         for name in re.findall(r"\{(\w+)\}", phrase.text):
-            assert name in phrase.numbers or name.endswith(("type", "dtype"))
-        values = dict.fromkeys(phrase.numbers, "16") | dict.fromkeys(("k_type", "v_type"), "f16")
+            assert name in keys(phrase) or name in WORDS
+        values = dict.fromkeys(keys(phrase), "16") | dict.fromkeys(("k_type", "v_type"), "f16")
         line = phrase.show(values | {"kv_dtype": "FP8"})
         assert line in found(line), phrase.key
+
+
+def test_a_phrase_yields_declared_numbers_in_units_of_their_family():
+    for phrase in PHRASES:
+        for number, quantity in phrase.numbers.items():
+            assert quantity.unit in number.units, (phrase.key, number)
+
+
+def test_every_declared_number_is_one_that_a_phrase_yields():
+    assert {number for phrase in PHRASES for number in phrase.numbers} == set(Number)
+    said = [number.counts for number in Number]
+    assert len(set(said)) == len(said)
+
+
+def test_a_phrase_that_yields_an_undeclared_name_is_an_error():
+    words = {"key": "x", "engine": "x", "wording": "x", "hint": "KV", "means": "x"}
+    memory = {Number.MEMORY: Quantity("GiB", ALL)}
+    phrase = Phrase(text="KV cache: {memry} GiB", numbers=memory, **words)
+    with pytest.raises(ValueError, match="yields 'memry', which is not in its numbers"):
+        _ = phrase.patterns
+    with pytest.raises(AttributeError):
+        _ = Number.MEMRY
+
+
+def test_a_comparison_that_asks_for_a_misspelt_number_is_an_error():
+    reading = scan(io.BytesIO(b"Available KV cache memory: 7.0 GiB")).readings[0]
+    assert Number.MEMORY in reading
+    with pytest.raises(AttributeError):
+        _ = "memry" in reading
+    with pytest.raises(ValueError, match="k_tipe"):
+        reading.word("k_tipe")
 
 
 def test_ranks_that_differ_are_held_against_their_lowest():
@@ -305,16 +340,19 @@ NUMBERS = st.sampled_from(
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(
-    st.lists(st.tuples(st.sampled_from(PHRASES), st.lists(NUMBERS, min_size=8, max_size=8))),
+    st.lists(
+        st.tuples(st.sampled_from(PHRASES), st.lists(NUMBERS, min_size=8, max_size=8)), min_size=1
+    ),
     st.sampled_from(["Qwen/Qwen3-14B", "google/gemma-3-27b-it", "deepseek-ai/DeepSeek-V3", None]),
 )
 def test_absurd_numbers_are_answered_not_crashed_on(lines, model):
     text = ""
     for phrase, numbers in lines:
-        values = dict(zip(phrase.numbers, numbers, strict=False))
+        values = dict(zip(keys(phrase), numbers, strict=False))
         text += phrase.show({"k_type": "f16", "v_type": "q4_0", "kv_dtype": "FP8"} | values) + "\n"
-    result = explained(text, model=model)
-    assert table(result)
+    answer = explain(text, model=model)
+    result = answer.as_json()
+    assert str(answer)
     assert json.loads(json.dumps(result)) == result
 
 
@@ -327,7 +365,7 @@ def test_absurd_numbers_are_answered_not_crashed_on(lines, model):
 )
 def test_what_is_found_in_a_line_does_not_depend_on_the_lines_before(phrase, numbers, word, digits):
     words = {"k_type": word, "v_type": word, "kv_dtype": "FP8"}
-    line = phrase.show(words | dict(zip(phrase.numbers, numbers, strict=False)))
+    line = phrase.show(words | dict(zip(keys(phrase), numbers, strict=False)))
     others = iter(digits)
     other = "".join(f"{next(others)}" if char.isdigit() else char for char in line)
     alone = {name for text in (line, other) for name in found(text)}

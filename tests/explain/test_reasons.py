@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from kvdocs.engines.vllm.pool import Options, plan
-from kvdocs.explain.reasons import CLAIM, ENGINE, REASONS, explain
+from kvdocs.engines.vllm.hold import Flags, hold
+from kvdocs.explain.reason import CLAIM, ENGINE
+from kvdocs.explain.reasons import REASONS, explain
 from kvdocs.explain.reconcile import reconcile
 from kvdocs.explain.remarks import REMARKS
 from kvdocs.explain.replay import replay
@@ -17,7 +18,7 @@ from kvdocs.logs.reading import scan
 
 
 def subject(model_id, tp=1, dtype="bfloat16", known=False):
-    return Subject.of(snapshot.load(model_id), tp, dtype, known)
+    return Subject.of(snapshot.load(model_id), tp=tp, dtype=dtype, dtype_known=known)
 
 
 QWEN = subject("Qwen/Qwen2.5-7B-Instruct")
@@ -87,8 +88,8 @@ def test_scales_beside_the_numbers_are_told_from_a_rank_with_more_memory():
 
 def test_heads_with_scales_take_what_vllms_planner_gives_them():
     held = subject("Qwen/Qwen2.5-7B-Instruct", dtype="int8_per_token_head", known=True)
-    options = Options(max_model_len=32_768, kv_cache_dtype="int8_per_token_head")
-    tokens = plan(held.layout, options, 10 * 2**30).pool_tokens
+    pool = hold(held.model, Flags(kv_cache_dtype="int8_per_token_head"))
+    tokens = pool.plan(10 * 2**30, 32_768).pool_tokens
     lines = f"Available KV cache memory: 10.0 GiB\nKV cache size: {tokens:,} tokens"
     (check,) = reconcile(scan(io.BytesIO(lines.encode())), held)
     assert check.agrees
@@ -98,18 +99,18 @@ def test_stages_that_the_log_states_come_before_what_may_be():
     """Half the memory a token takes: two stages, as stated, or an 8-bit cache."""
     lines = b"Available KV cache memory: 10.00 GiB\nKV cache size: 163,840 tokens"
     model = snapshot.load("meta-llama/Llama-3.1-8B-Instruct")
-    (check,) = reconcile(scan(io.BytesIO(lines)), Subject.of(model, 1, "bfloat16", False, pp=2))
+    (check,) = reconcile(scan(io.BytesIO(lines)), Subject.of(model, pp=2))
     assert [reason.key for reason in check.reasons] == ["pipeline_stage"]
     assert "cache_dtype" in [reason.key for reason in check.instead]
 
 
 def test_a_pipeline_stage_holds_its_layers_only():
     # What vLLM's planning gives two stages of 24 layers each for 10 GiB on either.
-    options = Options(max_model_len=32_768, pipeline_parallel_size=2)
-    tokens = plan(subject("Qwen/Qwen3-30B-A3B").layout, options, 10 * 2**30).pool_tokens
-    lines = f"Available KV cache memory: 10.0 GiB\nKV cache size: {tokens:,} tokens"
     model = snapshot.load("Qwen/Qwen3-30B-A3B")
-    held = Subject.of(model, 1, "bfloat16", True, pp=2)
+    pool = hold(model, Flags(pipeline_parallel_size=2))
+    tokens = pool.plan(10 * 2**30, 32_768).pool_tokens
+    lines = f"Available KV cache memory: 10.0 GiB\nKV cache size: {tokens:,} tokens"
+    held = Subject.of(model, dtype_known=True, pp=2)
     (check,) = reconcile(scan(io.BytesIO(lines.encode())), held)
     assert [reason.key for reason in check.reasons] == ["pipeline_stage"]
 

@@ -10,6 +10,7 @@ import pytest
 from kvdocs.explain.replay import replay
 from kvdocs.facts.reports import load_reports
 from kvdocs.formula import ConfigError, layout_of, parse_config
+from kvdocs.logs.number import Number
 from kvdocs.site.tables_field import telling_check
 
 REPORTS = load_reports()
@@ -59,11 +60,12 @@ def test_a_config_without_an_answer_is_refused_by_name(report):
 def test_the_quoted_figures_divide_as_the_reports_say():
     """Arithmetic from outside: figures that the threads themselves work out."""
     oss = replay(REPORTS["gpt_oss_120b"]).log
-    memory, tokens = oss.readings[0].printed("memory"), oss.readings[1].printed("tokens")
+    memory, tokens = oss.readings[0].printed(Number.MEMORY), oss.readings[1].printed(Number.TOKENS)
     assert memory.low / tokens.value <= 73_728 <= memory.high / tokens.value
     trt = replay(REPORTS["llama_2_7b_trtllm"]).log
     assert (
-        trt.readings[0].printed("memory").value == 524_288 * trt.readings[1].printed("tokens").value
+        trt.readings[0].printed(Number.MEMORY).value
+        == 524_288 * trt.readings[1].printed(Number.TOKENS).value
     )
 
 

@@ -1,7 +1,6 @@
 """Logs of one and of several start-ups: each number is held against its own start-up's settings,
 and a reason is given only where it can be true."""
 
-import io
 import random
 import re
 
@@ -9,10 +8,9 @@ import pytest
 
 from kvdocs.engines.vllm.pool import Options, Pool
 from kvdocs.engines.vllm.states import rank_state
-from kvdocs.explain.command import answer, subjects, table
+from kvdocs.explain.answer import explain
 from kvdocs.facts import snapshot
 from kvdocs.logs.lines import PHRASES
-from kvdocs.logs.reading import scan
 
 QWEN, LLAMA, OSS = (
     "Qwen/Qwen2.5-7B-Instruct",
@@ -38,8 +36,7 @@ def pool(tokens, times=None, length=32_768, memory="10.00"):
 
 def told(text, model=None, tp=None):
     """Of each check its key, ``agrees`` or not, and its reasons; and the whole answer."""
-    log = scan(io.BytesIO(text.encode()))
-    found = answer(log, *subjects(log, model, tp, None))
+    found = explain(text, model, tp).as_json()
     checks = [
         " ".join(
             [
@@ -259,7 +256,7 @@ def test_windows_in_another_engine_lie_between_full_layers_and_all():
 
 def test_start_ups_that_are_alike_are_said_once():
     def head(text):
-        return table(told(text)[1]).partition("\n\n")[0]
+        return str(explain(text)).partition("\n\n")[0]
 
     plain = f"held against {QWEN}, cache in bfloat16: 57,344 bytes per token"
     assert head(PLAIN + PLAIN).splitlines()[1:] == [plain]
@@ -281,7 +278,6 @@ def logs(count):
         try:
             state = rank_state(model.config, tp, model.id, dice.random() < 0.5)
             options = Options(
-                length,
                 tensor_parallel_size=tp,
                 max_num_batched_tokens=batch,
                 async_scheduling=not early,
@@ -303,6 +299,53 @@ def logs(count):
         if times > 1:
             text = engine(model.id, version, **settings)
             yield text + pool(tokens, said, length, f"{memory:.2f}")
+
+
+def test_a_start_up_says_what_vllm_makes_of_the_memory_printed():
+    """10 GiB are 11,702 blocks of 16 tokens of 57,344 bytes; a request takes 2,048 of them."""
+    (start,) = told(PLAIN)[1]["starts"]
+    plan = start["planned"]
+    assert (plan["engine"], plan["max_model_len"]) == ("vLLM 0.33.0", 32_768)
+    assert (plan["available_bytes"], plan["block_bytes"]) == (10 * 2**30, 16 * 57_344)
+    assert (plan["blocks"], plan["pool_tokens"], plan["sequences"]) == (11_702, 187_232, 5)
+    assert round(plan["max_concurrency"], 2) == 5.71
+    said = "vLLM 0.33.0 makes of 10,737,418,240 bytes: 11,702 blocks of 917,504 bytes, 187,232"
+    assert f"\n\n{said}\n" in str(explain(PLAIN))
+
+
+def test_the_plan_is_said_to_be_of_0_33_where_the_log_is_of_another_release():
+    text = engine(OSS, "0.11.0") + pool(218_448, "11.81")
+    (start,) = told(text)[1]["starts"]
+    # As vLLM 0.33.0's planner has it for 10 GiB (claims.toml), not what 0.11.0 printed.
+    assert (start["version"], start["planned"]["pool_tokens"]) == ("0.11.0", 386_840)
+    assert "\n\n(the log is of 0.11.0) vLLM 0.33.0 makes of" in str(explain(text))
+
+
+def test_each_start_up_has_a_plan_of_its_own():
+    found = explain(PLAIN + engine(kv_cache_dtype="fp8") + FP8)
+    tokens = [start["planned"]["pool_tokens"] for start in found.as_json()["starts"]]
+    assert tokens == [187_232, 374_480]
+    assert "\n\nfrom line 5 vLLM 0.33.0 makes of" in str(found)
+
+
+def test_what_vllm_refuses_is_said_with_its_reason():
+    text = engine("Qwen/Qwen2.5-0.5B-Instruct", tensor_parallel_size=4) + BF16
+    refused = told(text)[1]["starts"][0]["planned"]["refused"]
+    assert "14 attention heads cannot be divided by 4" in refused
+    assert "vLLM 0.33.0 refuses 4 tensor-parallel ranks" in str(explain(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        engine("acme/secret") + BF16,  # no model
+        "LLM engine (v0.33.0) with config: model='Qwen/Qwen2.5-7B-Instruct'\n" + pool(187_232),
+        engine() + "GPU KV cache size: 187,232 tokens\n",  # no memory
+        f"model_path={QWEN} context_length=4096\n#tokens: 187232, KV size: 10.00 GB\n",
+    ],
+)
+def test_without_model_length_memory_or_vllm_there_is_no_plan(text):
+    assert [start["planned"] for start in told(text)[1]["starts"]] == [None]
 
 
 def test_what_vllm_prints_contradicts_in_no_model():

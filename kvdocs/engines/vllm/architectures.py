@@ -8,11 +8,11 @@ registry, in the environment of ``make test-engines``.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
-FILE = Path(__file__).with_name("architectures.json")
+FILE = os.path.join(os.path.dirname(__file__), "architectures.json")
 REGISTRY = "model_executor/models/registry.py"
 
 
@@ -62,5 +62,6 @@ def _own(name: str) -> bool:
 def architectures() -> dict[str, dict[str, str]]:
     """The lists: ``own`` and ``through_transformers`` by name, ``until`` with vLLM's last version,
     ``plugins`` with their address, ``endings`` of names that stand for each other."""
-    found: dict[str, dict[str, str]] = json.loads(FILE.read_text(encoding="utf-8"))
+    with open(FILE, encoding="utf-8") as file:
+        found: dict[str, dict[str, str]] = json.load(file)
     return found

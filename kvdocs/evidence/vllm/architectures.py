@@ -8,6 +8,7 @@ that vLLM takes in place of one of its own (model_executor/models/registry.py:13
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from kvdocs.engines.vllm.architectures import FILE
 
@@ -66,5 +67,5 @@ def text(content: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    FILE.write_text(text(made()), encoding="utf-8")
+    Path(FILE).write_text(text(made()), encoding="utf-8")
     print(FILE)

@@ -13,12 +13,12 @@ from functools import cached_property
 from kvdocs.engines.vllm.layers import Options
 from kvdocs.explain.check import Check
 from kvdocs.explain.comparing import as_printed
-from kvdocs.explain.planned import Setting
 from kvdocs.explain.subject import Subject
+from kvdocs.logs.number import Number
 from kvdocs.logs.phrase import Printed
 from kvdocs.logs.reading import EngineLog, Reading
 from kvdocs.logs.runs import longest_request, lowest, pool_tokens, runs
-from kvdocs.logs.settings import Settings
+from kvdocs.logs.start_up import StartUp
 
 
 @dataclass(frozen=True)
@@ -26,17 +26,18 @@ class Run:
     """One start-up: what it printed, what the log states of it, what it is held against."""
 
     readings: list[Reading]
-    settings: Settings
+    start_up: StartUp
     subject: Subject | None
 
     @property
     def block(self) -> int:
-        return self.settings.block_size or Options.block_size
+        """Tokens of a block."""
+        return self.start_up.block_size or Options.block_size
 
     @property
     def length(self) -> int | None:
         """The longest request."""
-        return self.settings.length or longest_request(self.readings)
+        return self.start_up.length or longest_request(self.readings)
 
     @cached_property
     def tokens(self) -> tuple[Fraction, Reading] | None:
@@ -46,24 +47,20 @@ class Run:
     @property
     def by_hand(self) -> int | None:
         """The number of blocks, where a flag sets it."""
-        found = lowest(self.readings, "override")
+        found = lowest(self.readings, Number.OVERRIDE)
         return int(found[0].value) if found else None
-
-    @property
-    def setting(self) -> Setting:
-        stated = self.settings
-        return Setting(stated.in_flight, self.block, stated.version, self.by_hand)
 
 
 def runs_of(log: EngineLog, held: tuple[Subject | None, ...]) -> Iterator[Run]:
+    """Every run of a log; ``held`` are the subjects of its start-ups, or one for all of them."""
     for run in runs(log):
-        start = log.start_of(run[0])
-        yield Run(run, log.starts[start], held[start if len(held) > 1 else 0])
+        place = log.start_up_of(run[0])
+        yield Run(run, log.start_ups[place], held[place if len(held) > 1 else 0])
 
 
 def by_tokens(run: Run, printed: Printed, reading: Reading) -> Check | None:
     """The concurrency of a model in which every layer keeps every token."""
-    length = reading.printed("length").value
+    length = reading.printed(Number.LENGTH).value
     if not run.tokens or not length:
         return None
     title = "concurrency = tokens ÷ tokens per request"
