@@ -48,9 +48,10 @@ def layout_of(config: Mapping[str, object], source: str = "config.json") -> Cach
 MODULES = (
     "attention",
     "latents",
-    "states",
+    "hybrids",
     "shared",
     "encoder_decoder",
+    "sparse",
     "families",
     "hidden",
     "remote",
