@@ -199,4 +199,5 @@ def _layer(layer: Layer, count: int, element_bytes: int, encoder_tokens: int) ->
 
 
 def row(name: str, count: int) -> str:
+    """One line of the table: a name, its bytes in a binary unit, and with every digit."""
     return f"  {name:<12}{binary(count):>10}  {exact(count):>24}"
