@@ -12,9 +12,9 @@ from dataclasses import replace
 from kvdocs.evidence.known import known_by_model
 from kvdocs.facts.hub import find
 from kvdocs.facts.models import Model
-from kvdocs.formula import crossover, dtype_name
+from kvdocs.formula import ConfigError, crossover, dtype_name
 from kvdocs.formula.architectures import rule_for
-from kvdocs.formula.config import ConfigError, EffectiveConfig
+from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.dtypes import dtype_of, element_bytes
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DEFAULT_DTYPE, EncoderLengthMissing
@@ -199,4 +199,5 @@ def _layer(layer: Layer, count: int, element_bytes: int, encoder_tokens: int) ->
 
 
 def row(name: str, count: int) -> str:
+    """One line of the table: a name, its bytes in a binary unit, and with every digit."""
     return f"  {name:<12}{binary(count):>10}  {exact(count):>24}"

@@ -6,7 +6,7 @@ skipped on the newest.
 
 from kvdocs.engines.transformers.cache import EXPANDED_BEFORE
 from kvdocs.evidence.transformers.caches import SAME_CLASS
-from kvdocs.formula.config import release
+from kvdocs.formula.class_defaults import release
 
 
 def version() -> tuple[int, ...]:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 
-from kvdocs.facts.claims import Claim, load_claims
+from kvdocs.facts.claims import claim
 from kvdocs.literal import Literal
 
 MIB = 2**20
@@ -37,19 +36,13 @@ def total_at_best(terms: Iterable[Term]) -> int:
     return sum(term.sign * term.best for term in terms)
 
 
-@cache
-def claims() -> dict[str, Claim]:
-    """All claims, read once."""
-    return load_claims()
-
-
 def cited_range(key: str) -> tuple[int, int]:
     """The two ends of a cited range, in bytes."""
-    texts = (str(claims()[f"{key}.{end}"].value) for end in ("least", "most"))
+    texts = (str(claim(f"{key}.{end}").value) for end in ("least", "most"))
     least, most = (Literal.parse(text) for text in texts)
     return int(least.number * least.scale), int(most.number * most.scale)
 
 
 def cited(key: str) -> str:
     """The sources of both ends of such a range."""
-    return ", ".join(claims()[f"{key}.{end}"].source for end in ("least", "most"))
+    return ", ".join(claim(f"{key}.{end}").source for end in ("least", "most"))

@@ -1,27 +1,30 @@
 """Cited facts: what engines and hardware do, each with its version, source and date.
 
-In: claims.toml, one leaf table per claim, beside this file. Out: ``Claim`` by dotted key, such as
+In: claims.toml, one table per claim, beside this file. Out: ``Claim`` by dotted key, such as
 ``vllm.block_size.default``. A file that does not say everything it must is refused, with the key
 and the field that are wrong.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
-from fractions import Fraction
-from pathlib import Path
-from typing import Any
+from functools import cache
 
-from kvdocs.facts.tables import Types, check, read
+from kvdocs.facts.tables import Types, check, table, tables
 
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from fractions import Fraction
+    from typing import Any
+
+FILE = os.path.join(os.path.dirname(__file__), "claims.toml")
 Value = bool | int | float | str
 
 HOW = ("read", "run")
 
-_CLAIM_FIELDS: dict[str, Types] = {
+_FIELDS: dict[str, Types] = {
     "value": (bool, int, float, str),
     "says": (str,),
     "version": (str,),
@@ -49,43 +52,56 @@ class Claim:
     how: str
 
 
-def load_claims(path: Path | None = None) -> dict[str, Claim]:
-    """All claims of a file, by dotted key; by default those of claims.toml.
+def load_claims(path: str | os.PathLike[str] = FILE) -> dict[str, Claim]:
+    """All claims of a file, by dotted key.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: the file is not TOML, or a claim lacks a field, has one too many or one of the
+        ValueError: a line says nothing, or a claim lacks a field, has one too many or one of the
             wrong kind, or its sentence has another number; the message names file, key and field.
 
-    >>> claim = load_claims()["vllm.block_size.default"]
-    >>> claim.value, claim.version
+    >>> len(load_claims()) > 200
+    True
+    """
+    found = {key: _claim(path, key, table) for key, table in tables(path).items()}
+    for key, one in found.items():
+        _check_words(f"{path}: {key}", one)
+    return found
+
+
+@cache
+def claim(key: str, path: str | os.PathLike[str] = FILE) -> Claim:
+    """One claim, read once, the rest of the file unread; ``load_claims`` checks its words too.
+
+    Raises:
+        OSError, ValueError: as for ``load_claims``, or there is no such claim.
+
+    >>> found = claim("vllm.block_size.default")
+    >>> found.value, found.version
     (16, 'vLLM 0.33.0')
     """
-    path = path or Path(__file__).with_name("claims.toml")
-    return {key: _claim(f"{path}: {key}", key, table) for key, table in _leaves(path, read(path))}
+    found = table(path, key)
+    if found is None:
+        raise ValueError(f"{path}: no claim is called {key!r}")
+    return _claim(path, key, found)
 
 
-def _leaves(path: Path, table: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """The claims below a table: a table that holds only tables is a level, any other a leaf."""
-    for name, inner in table.items():
-        key = above + name
-        if isinstance(inner, dict) and inner and all(isinstance(v, dict) for v in inner.values()):
-            yield from _leaves(path, inner, f"{key}.")
-        else:
-            yield key, inner
+def _claim(path: str | os.PathLike[str], key: str, table: dict[str, Any]) -> Claim:
+    check(f"{path}: {key}", table, _FIELDS)
+    return Claim(key=key, **table)
 
 
-def _claim(where: str, key: str, table: Any) -> Claim:
-    check(where, table, _CLAIM_FIELDS)
-    if table["how"] not in HOW:
-        raise ValueError(f"{where}: field 'how' is {table['how']!r}, not one of {', '.join(HOW)}")
+def _check_words(where: str, claim: Claim) -> None:
+    from datetime import date  # loaded here, as only a check of all claims needs it
+
+    if claim.how not in HOW:
+        raise ValueError(f"{where}: field 'how' is {claim.how!r}, not one of {', '.join(HOW)}")
     try:
-        date.fromisoformat(table["checked"])
+        date.fromisoformat(claim.checked)
     except ValueError as error:
         raise ValueError(f"{where}: field 'checked' is not a date: {error}") from error
-    if not _says(table["value"], table["says"]):
-        raise ValueError(f"{where}: field 'says' does not name the value {table['value']!r}")
-    return Claim(key=key, **table)
+    if not _says(claim.value, claim.says):
+        raise ValueError(f"{where}: field 'says' does not name the value {claim.value!r}")
 
 
 def _says(value: Value, sentence: str) -> bool:
@@ -98,4 +114,6 @@ def _says(value: Value, sentence: str) -> bool:
 
 
 def _plain(number: str) -> Fraction:
+    from fractions import Fraction
+
     return Fraction(number.replace(",", ""))

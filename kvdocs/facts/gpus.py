@@ -7,13 +7,17 @@ wrong.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from kvdocs.facts.tables import Types, check, read
+from kvdocs.facts.tables import Types, check, tables
 
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    from typing import Any
+
+FILE = os.path.join(os.path.dirname(__file__), "gpus.toml")
 _FIELDS: dict[str, Types] = {
     "name": (str,),
     "sold_as": (str,),
@@ -46,8 +50,8 @@ class Gpu:
     also_sold_as: tuple[str, ...] = ()
 
 
-def load_gpus(path: Path | None = None) -> dict[str, Gpu]:
-    """All cards of a file, by key; by default those of gpus.toml.
+def load_gpus(path: str | os.PathLike[str] = FILE) -> dict[str, Gpu]:
+    """All cards of a file, by key.
 
     Raises:
         OSError: the file cannot be read.
@@ -56,8 +60,7 @@ def load_gpus(path: Path | None = None) -> dict[str, Gpu]:
     >>> load_gpus()["rtx_4090"].memory_mib
     24564
     """
-    path = path or Path(__file__).with_name("gpus.toml")
-    return {key: _gpu(f"{path}: {key}", key, table) for key, table in read(path).items()}
+    return {key: _gpu(f"{path}: {key}", key, table) for key, table in tables(path).items()}
 
 
 def gpu_named(name: str) -> Gpu:
@@ -93,7 +96,7 @@ def _letters(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower().replace("nvidia", "").replace("geforce", ""))
 
 
-def _gpu(where: str, key: str, table: Any) -> Gpu:
+def _gpu(where: str, key: str, table: dict[str, Any]) -> Gpu:
     check(where, table, _FIELDS, _OPTIONAL)
     if table["memory_mib"] <= 0:
         raise ValueError(f"{where}: field 'memory_mib' is {table['memory_mib']}, not above 0")

@@ -32,6 +32,7 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
+        """The one that many seconds from now."""
         return cls(seconds, time.monotonic() + seconds)
 
     def left(self) -> float:
@@ -39,6 +40,7 @@ class Deadline:
         return max(0.0, self.end - time.monotonic())
 
     def missed(self) -> Trouble:
+        """What to say of an answer that came too late, or not at all."""
         reason = f"the Hub did not answer within {self.seconds:g} seconds"
         return Trouble(reason, LATER, reached=False)
 

@@ -1,56 +1,97 @@
-"""TOML files of facts: read, and refused where a table does not say everything it must.
+"""Files of facts: one table a fact, one line a field. They are TOML whose values JSON reads alike.
 
-In: the path of a file; a table and the kinds that its fields must have. Out: the tables, or a
-``ValueError`` that names file, key and field.
+In: the path of a file, and the name of one table where only that is wanted. Out: tables, or a
+``ValueError`` that names file, line and field. Reading lines is all that the command line has time
+for: it needs five of the claims, and a parser of all TOML takes longer than the answer.
 """
 
 from __future__ import annotations
 
-import tomllib
+import json
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = False  # as in typing, which would take longer to import
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+    from typing import Any
 
 Types = tuple[type, ...]
 NONE: Mapping[str, Types] = {}
 
 
-def read(path: Path) -> dict[str, Any]:
-    """The tables of a file.
+def tables(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
+    """All tables of a file, by the name in their heading.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not TOML.
+        ValueError: a line is neither a heading nor a field, or says something twice.
     """
-    return parsed(path.read_text(encoding="utf-8"), path)
+    return _parsed(path, enumerate(_text(path).splitlines(), 1))
 
 
-def parsed(text: str, path: Path) -> dict[str, Any]:
-    """The tables in ``text``, which errors say is from ``path``.
+def table(path: str | os.PathLike[str], key: str) -> dict[str, Any] | None:
+    """The table ``key`` of a file, the rest unread; None where there is none.
 
     Raises:
-        ValueError: it is not TOML.
+        OSError, ValueError: as for ``tables``, of the lines of this table.
     """
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path}: not TOML: {error}") from error
+    text = "\n" + _text(path)
+    start = text.find(f"\n[{key}]\n")
+    if start < 0:
+        return None
+    end = text.find("\n[", start + 1)
+    lines = text[start + 1 : end if end >= 0 else None].splitlines()
+    return _parsed(path, enumerate(lines, text.count("\n", 0, start + 1)))[key]
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def _parsed(
+    path: str | os.PathLike[str], lines: Iterable[tuple[int, str]]
+) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    fields: dict[str, Any] | None = None
+    for number, line in lines:
+        where = f"{path}: line {number}"
+        if line.startswith("[") and line.endswith("]"):
+            if line[1:-1] in found:
+                raise ValueError(f"{where}: a second table {line[1:-1]!r}")
+            fields = found[line[1:-1]] = {}
+        elif line and not line.startswith("#"):
+            name, mark, value = line.partition(" = ")
+            if not mark or fields is None:
+                raise ValueError(f"{where}: is {line!r}, not a field of a table, as name = value")
+            if name in fields:
+                raise ValueError(f"{where}: a second {name!r}")
+            try:
+                fields[name] = json.loads(value)
+            except ValueError:
+                raise ValueError(
+                    f"{where}: field {name!r} is {value!r}, not a number, true, false, a list or a "
+                    "text in double quotes, on one line"
+                ) from None
+    return found
 
 
 def check(
-    where: str, table: Any, required: dict[str, Types], optional: Mapping[str, Types] = NONE
+    where: str,
+    table: Mapping[str, Any],
+    required: Mapping[str, Types],
+    optional: Mapping[str, Types] = NONE,
 ) -> None:
     """Refuse a table that lacks a field, has an unknown one, or one that is empty or mistyped.
 
     Raises:
         ValueError: the message begins with ``where``.
     """
-    if not isinstance(table, dict):
-        raise ValueError(f"{where}: is {table!r}, not a table")
     for field in required:
         if field not in table:
             raise ValueError(f"{where}: missing field {field!r}")
-    known = required | dict(optional)
+    known = {**required, **optional}
     for field, value in table.items():
         if field not in known:
             raise ValueError(f"{where}: unknown field {field!r}")

@@ -4,8 +4,9 @@ Standard library and ``kvdocs.units`` only, so the same code can run anywhere Py
 """
 
 from kvdocs.formula.architectures import layout_of
-from kvdocs.formula.config import ConfigError, parse_config
+from kvdocs.formula.config_file import parse_config
 from kvdocs.formula.dtypes import dtype_name
+from kvdocs.formula.errors import ConfigError
 from kvdocs.formula.layout import CacheLayout, crossover
 
 __all__ = ["CacheLayout", "ConfigError", "crossover", "dtype_name", "layout_of", "parse_config"]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from kvdocs.formula.config import STATED_BY_HAND, ConfigError, EffectiveConfig
+from kvdocs.formula.config import STATED_BY_HAND, EffectiveConfig
+from kvdocs.formula.errors import ConfigError
 from kvdocs.formula.fields import FIELDS
 from kvdocs.formula.layout import CacheLayout
 
@@ -48,9 +49,10 @@ def layout_of(config: Mapping[str, object], source: str = "config.json") -> Cach
 MODULES = (
     "attention",
     "latents",
-    "states",
+    "hybrids",
     "shared",
     "encoder_decoder",
+    "sparse",
     "families",
     "hidden",
     "remote",

@@ -27,16 +27,10 @@ import dataclasses
 from collections.abc import Mapping
 
 from kvdocs.formula.compressed import Compressed
-from kvdocs.formula.config import (
-    LARGEST,
-    MOST_LAYERS,
-    STATED_BY_HAND,
-    ConfigError,
-    shown,
-    too_long,
-    unread,
-)
+from kvdocs.formula.config import LARGEST, MOST_LAYERS, STATED_BY_HAND
+from kvdocs.formula.config_file import too_long, unread
 from kvdocs.formula.constant import CrossAttention, NoCache, Shared, State
+from kvdocs.formula.errors import ConfigError, shown
 from kvdocs.formula.hidden import HiddenStates, HiddenWindow
 from kvdocs.formula.layers import Chunk, FullAttention, Latent, Layer, SlidingWindow
 from kvdocs.formula.layout import CacheLayout

@@ -34,6 +34,7 @@ class Compressed(Layer):
 
     @property
     def period(self) -> int:  # type: ignore[override]
+        """Tokens that one entry stands for."""
         return self.rate
 
     @property

@@ -64,6 +64,7 @@ class CrossAttention(FullAttention):
 
     @property
     def needs_encoder(self) -> bool:  # type: ignore[override]
+        """Whether the length has to be given, because the model does not fix it."""
         return self.encoder_tokens is None
 
     def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:

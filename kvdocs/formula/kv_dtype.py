@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kvdocs.formula.config import ConfigError
+from kvdocs.formula.errors import ConfigError
 
 # Where quantisers write it: llm-compressor and ModelOpt in config.json, ModelOpt also in its own
 # file beside it, whose content ``kvdocs`` puts under hf_quant_config.

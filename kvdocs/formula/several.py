@@ -69,10 +69,12 @@ class Several(Layer):
 
     @property
     def kind(self) -> str:  # type: ignore[override]
+        """The kinds of its members, such as ``latent + index``."""
         return " + ".join(part.kind for part in self.members)
 
     @property
     def window(self) -> int | None:  # type: ignore[override]
+        """Tokens of the longest window among its members; None without one."""
         return max((part.window for part in self.members if part.window is not None), default=None)
 
     @property

@@ -7,10 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kvdocs.engines import terms
 from kvdocs.evidence import known
 from kvdocs.facts.catalogue import Catalogue, catalogue
-from kvdocs.facts.claims import load_claims
+from kvdocs.facts.claims import claim, load_claims
 from kvdocs.facts.gpus import load_gpus
 from kvdocs.facts.models import Model
 from kvdocs.site.expressions import Scope, names
@@ -46,7 +45,7 @@ def forget() -> None:
     """Look everything up anew: a server that builds again must see what has changed."""
     from kvdocs.site.example_workload import example  # which imports this module
 
-    for read in (site_catalogue, scope, known.record, terms.claims, example):
+    for read in (site_catalogue, scope, known.record, claim, example):
         read.cache_clear()
 
 

@@ -5,6 +5,8 @@ In: models and numbers. Out: the tables of the pages and the files readers downl
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -147,10 +149,11 @@ def as_json(rows: list[dict[str, Any]]) -> str:
 
 def as_csv(rows: list[dict[str, Any]]) -> str:
     """The rows as CSV with a header; empty where a value does not exist."""
-    import pandas
-
-    frame = pandas.DataFrame(rows, columns=list(COLUMNS)).convert_dtypes()
-    return frame.to_csv(index=False, lineterminator="\n")
+    text = io.StringIO()
+    lines = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    lines.writeheader()
+    lines.writerows(rows)
+    return text.getvalue()
 
 
 def models_html(rows: list[dict[str, Any]]) -> str:

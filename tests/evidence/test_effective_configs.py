@@ -6,7 +6,7 @@ import pytest
 
 from kvdocs.evidence.transformers import defaults, records
 from kvdocs.evidence.transformers.caches import SAME_CLASS
-from kvdocs.formula.config import release
+from kvdocs.formula.class_defaults import release
 from kvdocs.formula.layers import FullAttention, Latent
 from tests.installed import missing_architecture, older_classes, version
 

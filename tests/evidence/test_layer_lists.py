@@ -11,7 +11,7 @@ import pytest
 from kvdocs.evidence.transformers.targets import changes
 from kvdocs.formula import layout_of
 from kvdocs.formula.architectures import model_types
-from kvdocs.formula.config import class_entry
+from kvdocs.formula.class_defaults import class_entry
 from tests.installed import missing_architecture, older_classes
 
 CLASSES = {

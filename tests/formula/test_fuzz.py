@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kvdocs.facts.snapshot import load_all
 from kvdocs.formula import ConfigError, layout_of
 from kvdocs.formula.architectures import WRAPPERS, model_types
-from kvdocs.formula.config import class_entry
+from kvdocs.formula.class_defaults import class_entry
 from kvdocs.formula.fields import FIELDS
 
 EXAMPLES = int(os.environ.get("KVDOCS_FUZZ", "200"))

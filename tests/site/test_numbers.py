@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kvdocs.engines import terms
 from kvdocs.evidence import known
+from kvdocs.facts.claims import claim
 from kvdocs.facts.gpus import load_gpus
 from kvdocs.facts.snapshot import load
 from kvdocs.site import numbers
@@ -300,11 +300,11 @@ def test_a_server_that_builds_again_reads_records_and_claims_anew(tmp_path):
     assert known.record(str(path)) == {"totals": 1}
     path.write_text('{"totals": 2}', encoding="utf-8")
     assert example().requests
-    assert terms.claims()
+    assert claim("vllm.block_size.default")
     forget()
     assert known.record(str(path)) == {"totals": 2}
     assert not example.cache_info().currsize
-    assert not terms.claims.cache_info().currsize
+    assert not claim.cache_info().currsize
 
 
 def test_a_short_name_that_two_models_share_is_nobodys():

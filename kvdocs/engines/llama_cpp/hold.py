@@ -23,8 +23,8 @@ from kvdocs.engines.one_card import loaded_weights, more_cards, ranks, unused
 from kvdocs.engines.terms import Term
 from kvdocs.facts.gpus import Gpu
 from kvdocs.facts.models import Model
-from kvdocs.formula import CacheLayout
-from kvdocs.formula.config import ConfigError, EffectiveConfig
+from kvdocs.formula import CacheLayout, ConfigError
+from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.dtypes import NAMES
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import

@@ -23,7 +23,8 @@ from kvdocs.engines.vllm.states import rank_state
 from kvdocs.engines.weights import BITS
 from kvdocs.facts.gpus import Gpu
 from kvdocs.facts.models import Model
-from kvdocs.formula.config import ConfigError, EffectiveConfig
+from kvdocs.formula import ConfigError
+from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.kv_dtype import named_kv_dtype
 from kvdocs.units import ratio
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from kvdocs.engines.terms import MIB, Term, cited, cited_range, claims
+from kvdocs.engines.terms import MIB, Term, cited, cited_range
+from kvdocs.facts.claims import claim
 from kvdocs.facts.gpus import Gpu
 from kvdocs.units import ceil_div
 
@@ -54,7 +55,7 @@ class Flags:
         """The share of the card that the engine may use."""
         if self.gpu_memory_utilization is not None:
             return self.gpu_memory_utilization
-        return Fraction(str(claims()["vllm.gpu_memory_utilization.default"].value))
+        return Fraction(str(claim("vllm.gpu_memory_utilization.default").value))
 
     def batched_tokens(self, card: Gpu | None) -> int:
         """The most tokens of one step: as stated, else vLLM's default for the card, else the one
@@ -66,7 +67,7 @@ class Flags:
             size = "largest"
         elif card and large(card.memory_mib * MIB, card):
             size = "large"
-        return int(claims()[f"vllm.max_num_batched_tokens.default_{size}"].value)
+        return int(claim(f"vllm.max_num_batched_tokens.default_{size}").value)
 
 
 def large(memory: int, card: Gpu | None) -> bool:

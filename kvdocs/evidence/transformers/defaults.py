@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kvdocs.formula.architectures import PARTS, WRAPPERS, model_types
-from kvdocs.formula.config import DEFAULTS_FILE
+from kvdocs.formula.class_defaults import DEFAULTS_FILE
 from kvdocs.formula.fields import FIELDS, LENGTHS
 
 READ = FIELDS + LENGTHS
@@ -70,7 +70,7 @@ def update() -> None:
 
 
 def _entry(config_class: Any) -> dict[str, Any]:
-    """What ``kvdocs.formula.config.class_entry`` describes."""
+    """What ``kvdocs.formula.class_defaults.class_entry`` describes."""
     names = _other_names(config_class)
     entry = {"class": config_class.__name__, "names": names}
     path, inner = _text_part(config_class)

@@ -6,7 +6,8 @@ In: an effective config. Out: layers. Sources are the config and attention class
 
 from __future__ import annotations
 
-from kvdocs.formula.config import EffectiveConfig, shown
+from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.errors import shown
 from kvdocs.formula.layers import FullAttention, Layer, PromptAndWindow, SlidingWindow
 from kvdocs.formula.rules.keeps import (
     check_divides,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kvdocs.formula.config import ConfigError, EffectiveConfig
+from kvdocs.formula.config import EffectiveConfig
+from kvdocs.formula.errors import ConfigError
 from kvdocs.formula.layers import Layer
 
 Types = Callable[[EffectiveConfig], list[str]]
