@@ -2,7 +2,7 @@
 # make serve  the guide with reload               make test-gpu  the CUDA suite
 # make bench  timings, as ratios                  make evidence  every architecture of transformers
 # make test-engines  engines' own accounting, run for real
-# make map    docs/house.md    make lock  the hashes of the lock files
+# make map    kvdocs/README.md          make lock  the hashes of the lock files
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -54,7 +54,7 @@ bench: .venv/test.ok
 	$(BIN)/python -m tests.bench
 
 map: .venv/site.ok
-	$(BIN)/python -m kvdocs.site.house update
+	$(BIN)/python -m tests.house update
 
 lock:
 	$(PYTHON) -m venv .cache/lock

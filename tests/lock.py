@@ -1,4 +1,4 @@
-"""Renew the hashes of the lock files: python -m tests.lock, with uv installed. Not part of the tests.
+"""Renew the hashes of the lock files: make lock, or python -m tests.lock where uv is installed.
 
 In: pins, one NAME==VERSION a line; comments and ``-r`` lines before them are kept. Out: the same
 pins, each with the SHA-256 of every file that the registry lists for it, whatever the platform, and
