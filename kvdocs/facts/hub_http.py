@@ -11,6 +11,7 @@ disk. No message of the client is passed on, since it could name the token.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import socket
 import time
@@ -87,12 +88,11 @@ def _get(url: str, what: str, limit: int, deadline: Deadline, start_only: bool) 
 
 
 def _open(url: str, headers: dict[str, str], deadline: Deadline) -> Any:
-    from huggingface_hub import constants, get_token
     from huggingface_hub.utils import get_session
 
     if not deadline.left():
         raise TimeoutError
-    token = None if constants.HF_HUB_DISABLE_IMPLICIT_TOKEN else get_token()
+    token = _token()
     headers = headers | {"User-Agent": f"kvdocs/{__version__}", "Accept-Encoding": "identity"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
@@ -102,6 +102,23 @@ def _open(url: str, headers: dict[str, str], deadline: Deadline) -> Any:
             "GET", url, headers=headers, timeout=deadline.left(), follow_redirects=True
         )
     return session.get(url, headers=headers, timeout=deadline.left(), stream=True)  # requests
+
+
+# Where huggingface_hub 2.4.0 finds a token, beside its file (utils/_auth.py:81-86).
+_TOKENS = {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_OIDC_RESOURCE", "COLAB_RELEASE_TAG"}
+
+
+def _token() -> str | None:
+    """The client's token. It is asked where one can be: its module loads slower than all else."""
+    from huggingface_hub import constants
+
+    known = not _TOKENS.isdisjoint(os.environ) or os.path.exists(constants.HF_TOKEN_PATH)
+    if constants.HF_HUB_DISABLE_IMPLICIT_TOKEN or not known:
+        return None
+    from huggingface_hub import get_token
+
+    token: str | None = get_token()
+    return token
 
 
 def _body(response: Any, what: str, limit: int, deadline: Deadline, start_only: bool) -> bytes:
