@@ -128,9 +128,10 @@ def gpu(record: Record | None) -> str:
 
 
 def pinned(*packages: str) -> str:
-    """The versions that the tests run with, from requirements.lock."""
-    lines = Path("requirements.lock").read_text(encoding="utf-8").splitlines()
-    versions = dict(line.split("==") for line in lines if "==" in line and line[0] != "#")
+    """The versions that the tests run with, from requirements.lock and PyTorch's beside it."""
+    locks = [Path(name) for name in ("requirements.lock", "requirements-torch.lock")]
+    lines = [line for lock in locks for line in lock.read_text(encoding="utf-8").splitlines()]
+    versions = dict(line.split()[0].split("==") for line in lines if "==" in line)
     return ", ".join(f"{name} {versions[name]}" for name in packages)
 
 

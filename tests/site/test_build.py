@@ -31,7 +31,7 @@ def project(folder: Path) -> Path:
     """What a build reads, in a folder of its own."""
     for name in ("docs", "snippets", "kvdocs"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("mkdocs.yml", "requirements.lock"):
+    for name in ("mkdocs.yml", "requirements.lock", "requirements-torch.lock"):
         shutil.copy(ROOT / name, folder)
     return folder
 
