@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 from kvdocs.explain.check import Check
@@ -24,6 +23,7 @@ from kvdocs.facts.models import LookupFailed, Model
 from kvdocs.formula.layers import plural
 from kvdocs.logs.reading import EngineLog, Reading, scan
 from kvdocs.logs.start_up import StartUp
+from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

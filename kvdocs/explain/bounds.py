@@ -6,12 +6,12 @@ most. A number outside has no inferred reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from kvdocs.explain.plans import pools, smallest_block
 from kvdocs.explain.run import Run
 from kvdocs.explain.subject import Subject
+from kvdocs.startup import dataclass
 from kvdocs.units import ceil_div
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import

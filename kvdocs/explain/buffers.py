@@ -13,7 +13,6 @@ from fractions import Fraction
 from kvdocs.explain import remarks
 from kvdocs.explain.check import Check
 from kvdocs.explain.comparing import (
-    ENGINE,
     as_printed,
     per_token,
     rate,
@@ -21,6 +20,7 @@ from kvdocs.explain.comparing import (
     with_reasons,
     with_remarks,
 )
+from kvdocs.explain.reason import ENGINE
 from kvdocs.explain.reasons import BY_SCOPE
 from kvdocs.explain.subject import Subject, state_bytes
 from kvdocs.logs.number import Number

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 from kvdocs.explain.reason import Reason
+from kvdocs.startup import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,11 @@ In: a ``Run`` of vLLM whose model and longest request are known. Out: a ``Planne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kvdocs.explain.plans import flags_of
 from kvdocs.explain.run import Run
 from kvdocs.logs.number import Number
 from kvdocs.logs.runs import lowest
+from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

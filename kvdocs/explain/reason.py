@@ -7,10 +7,10 @@ or is marked ``inferred``: then it only says in which direction and how far the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from kvdocs.explain.subject import Subject
+from kvdocs.startup import dataclass
 
 ENGINE = "engine"
 CLAIM = "claim"  # what people and calculators say

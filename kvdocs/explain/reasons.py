@@ -182,7 +182,8 @@ def explain(
     known = [
         (reason, set(reason.factors(subject)))
         for reason in REASONS
-        if of in reason.of
+        if reason.factors
+        and of in reason.of
         and reason.key not in without
         and not (subject.dtype_known and reason.key == "cache_dtype")
     ]

@@ -6,7 +6,6 @@ In: a ``Report``. Out: what was recognised in it, what it was held against, and 
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 
 from kvdocs.explain.check import Check
 from kvdocs.explain.reconcile import reconcile
@@ -14,6 +13,7 @@ from kvdocs.explain.subject import Subject, cache_dtype
 from kvdocs.facts import snapshot
 from kvdocs.facts.reports import Report
 from kvdocs.logs.reading import EngineLog, scan
+from kvdocs.startup import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ In: an ``EngineLog`` and the ``Subject``s of its start-ups. Out: ``Run``s.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from kvdocs.logs.phrase import Printed
 from kvdocs.logs.reading import EngineLog, Reading
 from kvdocs.logs.runs import longest_request, lowest, pool_tokens, runs
 from kvdocs.logs.start_up import StartUp
+from kvdocs.startup import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ In: a layout, the ranks, the cache dtype. Out: a ``Subject`` with the formula's 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from kvdocs.formula.kv_dtype import named_kv_dtype
 from kvdocs.formula.layers import FullAttention, Latent, Layer
 from kvdocs.formula.layout import CacheLayout
 from kvdocs.formula.several import IndexKeys
+from kvdocs.startup import dataclass
 
 # Bits an element takes, by the names that engines and dtypes go by. The quantised formats of
 # llama.cpp store a scale with every block of elements, so q8_0 takes 8.5 bits and not 8.

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import cached_property
 
 from kvdocs.logs.number import Number
+from kvdocs.startup import dataclass
 from kvdocs.units import BYTE_UNITS
 
 RANK = "per rank"

@@ -12,12 +12,13 @@ import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kvdocs.logs.lines import PHRASES, VLLM, Lines, shape
 from kvdocs.logs.number import Number
 from kvdocs.logs.phrase import WORDS, Phrase, Printed
 from kvdocs.logs.start_up import StartUp
+from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ LONGEST_LINE = 1 << 16  # bytes; a longer line is cut into such pieces
 MOST_START_UPS = 200  # start-ups told apart
 MOST_READINGS = 200  # different ones kept of one phrase; ranks print one each
 
+# Keys that are looked for in every reading of a long log.
+_MEMORY, _SEQUENCES = Number.MEMORY.key, Number.SEQUENCES.key
+_SIZES = frozenset((Number.TOKENS.key, Number.BLOCKS.key))
+_ENDS = frozenset(one.key for one in (Number.CELLS, Number.K_SIZE, Number.NEEDED, Number.LONGEST))
+_NOT_ALONE = frozenset((Number.TOKENS.key, Number.LAYERS.key))
 _ESCAPES = rb"\x1b\[[0-9;]{0,16}[A-Za-z]|\^\[\[[0-9;]{0,16}m"  # colours
 
 
@@ -67,14 +73,12 @@ class Reading:
     @property
     def is_size(self) -> bool:
         """Whether it is the size of a pool."""
-        size = Number.TOKENS in self or Number.BLOCKS in self
-        return size and Number.SEQUENCES not in self
+        return not _SIZES.isdisjoint(self.values) and _SEQUENCES not in self.values
 
     @property
     def ends_start_up(self) -> bool:
         """Whether what a start-up makes of its settings is printed by now."""
-        ends = (Number.CELLS, Number.K_SIZE, Number.NEEDED, Number.LONGEST)
-        return self.is_size or any(number in self for number in ends)
+        return self.is_size or not _ENDS.isdisjoint(self.values)
 
     @property
     def shown(self) -> str:
@@ -137,6 +141,7 @@ class _Kept:
         self.log = log
         self.seen: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
         self.of_phrase: dict[str, list[int]] = {}
+        self.highest: dict[str, float] = {}
         self.sized = False  # whether the last start-up has printed what it makes of its settings
 
     def take_settings(self, settings: Mapping[str, str], line: int) -> None:
@@ -152,14 +157,15 @@ class _Kept:
 
     def take_reading(self, phrase: Phrase, values: Mapping[str, str], line: int) -> None:
         """Keep a reading or count it."""
-        log, reading = self.log, Reading(phrase, values, line)
-        self.sized = self.sized or reading.ends_start_up
-        key = (phrase.key, tuple(values.items()))
-        if _begins_again(reading, log):
+        log, key = self.log, (phrase.key, tuple(values.items()))
+        if _begins_again(phrase, values, log):
             self.seen.clear()
         if key in self.seen:
             log.times[self.seen[key]] += 1
-        elif not self._beaten(reading):
+            return
+        reading = Reading(phrase, values, line)
+        self.sized = self.sized or reading.ends_start_up
+        if not self._beaten(reading):
             place = len(log.readings)
             self.seen[key] = place
             self.of_phrase.setdefault(phrase.key, []).append(place)
@@ -168,22 +174,24 @@ class _Kept:
 
     def _beaten(self, reading: Reading) -> bool:
         """Whether it need not be kept: there are enough, or a higher one."""
-        same = self.of_phrase.get(reading.phrase.key, [])
-        if not reading.phrase.highest:
+        phrase = reading.phrase
+        same = self.of_phrase.get(phrase.key, [])
+        if not phrase.highest:
             self.log.left_out += len(same) >= MOST_READINGS
             return len(same) >= MOST_READINGS
-        for place in same:
-            if _first_number(reading) > _first_number(self.log.readings[place]):
+        number, best = _first_number(reading), self.highest.get(phrase.key)
+        if best is None or number > best:
+            self.highest[phrase.key] = number
+            for place in same:
                 self.log.readings[place] = reading
-            return True
-        return False
+        return bool(same)
 
 
-def _begins_again(reading: Reading, log: EngineLog) -> bool:
+def _begins_again(phrase: Phrase, values: Mapping[str, str], log: EngineLog) -> bool:
     """Whether the memory is printed again after other phrases: by the next start-up, or rank."""
-    if Number.MEMORY not in reading or Number.TOKENS in reading or Number.LAYERS in reading:
+    if _MEMORY not in values or not _NOT_ALONE.isdisjoint(values):
         return False
-    return bool(log.readings) and log.readings[-1].phrase is not reading.phrase
+    return bool(log.readings) and log.readings[-1].phrase is not phrase
 
 
 def _first_number(reading: Reading) -> float:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kvdocs.facts import snapshot
+from kvdocs.startup import dataclass
 
 _QUANTISED = (
     r"[-_.](?:fp8|awq|gptq|int4|int8|w\d+a\d+|nvfp4|mxfp4|bf16|gguf|q\d\w*|ud|dynamic|quantized"
