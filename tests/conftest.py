@@ -8,3 +8,10 @@ import os
 
 os.environ["KVDOCS_HUB"] = "snapshot"
 os.environ["OMP_NUM_THREADS"] = "1"
+
+# Folders whose files take longest. Workers that take these files first finish together.
+LONG = ("web", "evidence", "site", "snippets", "notebooks")
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.parent.name not in LONG)

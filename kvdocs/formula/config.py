@@ -104,18 +104,30 @@ class EffectiveConfig:
             return bool(value)
         raise self.error(name, f"is {shown(value)}, not true or false")
 
-    def whole(self, name: str) -> int:
-        """A whole number, 0 or more.
+    def whole(self, name: str, absent: int | None = None) -> int:
+        """A whole number, 0 or more; ``absent`` where it is not set.
 
         Raises:
-            ConfigError: it is anything else, or not set.
+            ConfigError: it is anything else, or not set and nothing stands in.
         """
         value = self.get(name)
+        value = absent if value is None else value
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise self.error(name, f"is {shown(value)}, not a whole number of 0 or more")
         if value > LARGEST:
             raise self.error(name, f"is {shown(value)}; it must be {LARGEST:,} or less")
         return value
+
+    def one_of(self, name: str, *known: str) -> str | None:
+        """One of the names that a class knows, or None where it is not set.
+
+        Raises:
+            ConfigError: it is set to anything else.
+        """
+        value = self.get(name)
+        if value is None or value in known:
+            return value  # type: ignore[return-value]
+        raise self.error(name, f"is {shown(value)}", f"Known are {' and '.join(known)}")
 
     def wholes(self, name: str) -> list[int] | None:
         """A list of whole numbers, 0 or more, or None where it is not set.

@@ -50,6 +50,18 @@ def test_actions_are_pinned_and_rights_are_few(path):
             assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step.get("uses", "a/b@" + 40 * "0"))
 
 
+def test_the_nightly_runs_what_make_test_leaves_to_it():
+    marked = {
+        path.parent.relative_to(ROOT).as_posix()
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if "mark.nightly" in path.read_text(encoding="utf-8")
+    }
+    nightly = (ROOT / ".github/workflows/nightly.yml").read_text(encoding="utf-8")
+    whole = re.search(r"pytest -q -m '' ([\w/ ]+)", nightly)[1].split()
+    assert marked <= {*whole, "tests/ci"}
+    assert "tests/evidence" in marked
+
+
 @pytest.fixture
 def checks(tmp_path):
     """Run checks.sh; returns its status, the report and what it told the workflow."""

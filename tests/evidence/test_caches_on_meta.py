@@ -1,7 +1,11 @@
-"""Every published model that the formula has a rule for, full size, against transformers.
+"""Published models that the formula has a rule for, full size, against transformers.
 
-No weights and no memory: the meta device. Equality is exact and per layer.
+No weights and no memory: the meta device. Equality is exact and per layer. ``make test`` runs one
+model of each kind of layout and a drawn sample; the others are marked nightly. What was measured of
+each stands in ``records/caches.json``, and the formula is held against all of that everywhere.
 """
+
+import zlib
 
 import pytest
 
@@ -13,6 +17,22 @@ from tests.evidence.exact import assert_exact
 from tests.installed import missing_architecture, no_meta, other_cache
 
 MODELS = {model.id: model for model in records.models_with_a_rule()}
+
+
+def kind(model) -> frozenset[str]:
+    """What a model's layers keep, each thing once."""
+    return frozenset(layer.kind for layer in model.layout.layers)
+
+
+def every_day() -> set[str]:
+    """The model with the fewest layers of each kind of layout, and one in ten, drawn by name."""
+    one_each = {}
+    for model in sorted(MODELS.values(), key=lambda model: len(model.layout.layers)):
+        one_each.setdefault(kind(model), model.id)
+    return {*one_each.values(), *(i for i in MODELS if zlib.crc32(i.encode()) % 10 == 0)}
+
+
+EVERY_DAY = every_day()
 
 
 def measured(model, tokens: int) -> Measurement:
@@ -27,18 +47,32 @@ def measured(model, tokens: int) -> Measurement:
     return measure(model.config, model.id, tokens, "meta")
 
 
-@pytest.mark.parametrize("model_id", MODELS)
+@pytest.mark.parametrize(
+    "model_id",
+    [pytest.param(i, marks=[] if i in EVERY_DAY else pytest.mark.nightly) for i in MODELS],
+)
 def test_cache_is_what_the_formula_says_in_every_layer(model_id):
     model = MODELS[model_id]
-    layers = model.layout.layers
-    recorded = next(m for m in known.caches()["models"] if m["id"] == model_id)
-    for tokens, row in zip(records.lengths(model), recorded["lengths"], strict=True):
+    for tokens in records.lengths(model):
         found = measured(model, tokens)
         assert_exact(found)
         # After a decoded token the memory behind each layer is the formula's figure itself.
         stored = [layer.stored for layer in found.steps[-1].layers]
-        assert stored == [layer.bytes(tokens, element_bytes=2) for layer in layers]
-        assert row == {"tokens": tokens, "held": sum(stored), "formula": sum(stored), "equal": True}
+        assert stored == [layer.bytes(tokens, element_bytes=2) for layer in model.layout.layers]
+
+
+def test_the_record_has_every_model_at_its_lengths_and_what_the_formula_says():
+    recorded = {entry["id"]: entry["lengths"] for entry in known.caches()["models"]}
+    assert recorded.keys() == MODELS.keys()
+    for model_id, model in MODELS.items():
+        sums = {t: model.layout.bytes(t) for t in records.lengths(model)}
+        rows = [{"tokens": t, "held": n, "formula": n, "equal": True} for t, n in sums.items()]
+        assert recorded[model_id] == rows, model_id
+
+
+def test_each_kind_of_layout_is_measured_every_day():
+    assert {kind(MODELS[i]) for i in EVERY_DAY} == set(map(kind, MODELS.values()))
+    assert len(EVERY_DAY) < len(MODELS) / 2
 
 
 def test_the_last_length_passes_every_window():

@@ -100,12 +100,13 @@ def test_a_difference_is_status_1_and_names_the_layers(tiny, capsys, monkeypatch
 
 
 @pytest.mark.parametrize("tokens", [2, 4, 64, 67, 128, 129, 300])
-def test_layers_that_compress_are_equal_at_every_length(tokens, capsys):
-    if reason := no_meta():
-        pytest.skip(reason)
-    model = "deepseek-ai/DeepSeek-V4-Flash"
-    assert main(["measure", model, "--tokens", str(tokens), "--json"]) == 0
+def test_layers_that_compress_are_equal_at_every_length(tokens, tmp_path, capsys):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(FAMILIES["deepseek_v4, compressed"][0]))
+    command = ["measure", str(path), "--device", "cpu", "--tokens", str(tokens), "--json"]
+    assert main(command) == 0
     found = json.loads(capsys.readouterr().out)
+    assert found["layers"] == {"window": 1, "window + compressed": 3}
     assert found["held_bytes"] == found["formula_bytes"] + found["unfreed_bytes"]
     assert bool(found["unfreed_bytes"]) == (tokens % 4 == 0)  # an entry was just completed
 

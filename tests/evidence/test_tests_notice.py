@@ -9,7 +9,7 @@ import pytest
 from kvdocs.formula.architectures import table_with
 from kvdocs.formula.layers import FullAttention, Latent, SlidingWindow
 from tests.evidence.exact import assert_exact
-from tests.evidence.test_caches_on_cpu import test_every_layer_is_exact_after_every_step as on_cpu
+from tests.evidence.test_caches_on_cpu import every_layer_is_exact as on_cpu
 from tests.evidence.test_caches_on_meta import MODELS, measured
 from tests.evidence.tiny import FAMILIES
 from tests.installed import missing_architecture, other_cache

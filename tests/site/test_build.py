@@ -78,9 +78,9 @@ def test_two_builds_are_the_same_to_the_byte(built):
     assert different == failed == []
 
 
-@pytest.mark.parametrize("figure", WANTED)
-def test_the_article_shows_the_figure(built, figure):
-    assert figure in words(built / "second/kv-cache.html")
+def test_the_article_shows_its_figures(built):
+    shown = words(built / "second/kv-cache.html")
+    assert [figure for figure in WANTED if figure not in shown] == []
 
 
 def test_wrong_figures_stand_where_they_are_corrected_and_nowhere_else(built):
@@ -111,79 +111,63 @@ def test_what_loads_from_another_host_or_was_not_built_is_named(tmp_path):
     ]
 
 
-PAGE = "docs/models.md"
+def after_title(text: str) -> tuple[str, str, str]:
+    """A paragraph more on the models page."""
+    return "docs/models.md", "\n# Models\n", f"\n# Models\n\n{text}\n"
+
+
+LINK = '[56 KiB](kv: "qwen2_5_7b.slope()")'
+COVERAGE = '```python exec="1" html="1" id="coverage"\n--8<-- "coverage_table.py"\n```'
+# Each fault, and what is said of it; faults that one build reports together are made together.
 FAULTS = {
-    "a digit": (PAGE, "4,096 tokens](ill", "4,097 tokens](ill", 'docs/models.md:11: says "4,097'),
-    "a bare number": (PAGE, "\n# Models\n", "\n# Models\n\nIt takes 7 GiB.\n", 'number "7 GiB'),
-    "an escaped link": (
-        PAGE,
-        "\n# Models\n",
-        '\n# Models\n\n\\[56 KiB](kv: "qwen2_5_7b.slope()")\n',
-        '"56 KiB" is a link that Markdown does not read',
-    ),
-    "a link in HTML": (
-        PAGE,
-        "\n# Models\n",
-        '\n# Models\n\n<p>[56 KiB](kv: "qwen2_5_7b.slope()")</p>\n',
-        '"56 KiB" is a link that Markdown does not read',
-    ),
-    "a number in words": (
-        PAGE,
-        "\n# Models\n",
-        "\n# Models\n\nIt takes seventeen GiB.\n",
-        'the number "seventeen GiB',
-    ),
-    "a block in a comment": (
-        "docs/coverage.md",
-        '```python exec="1" html="1" id="coverage"\n--8<-- "coverage_table.py"\n```',
-        '<!--\n```python exec="1" html="1" id="coverage"\n--8<-- "coverage_table.py"\n```\n-->',
-        "executed block is in a comment",
-    ),
-    "a page without a place": ("mkdocs.yml", "      - Coverage: coverage.md\n", "", "coverage.md"),
-    "a snippet that prints nothing": (
-        "snippets/coverage_table.py",
-        "print(",
-        "str(",
-        "coverage.md: the block 'coverage' printed nothing",
-    ),
-    "a report that is no TOML": (
-        "kvdocs/facts/reports.toml",
-        "[",
-        "",
-        "reports.toml: not TOML",
-    ),
-    "a record that is no JSON": (
-        "kvdocs/evidence/records/sweep.json",
-        "{",
-        "",
-        "records/sweep.json: ",
-    ),
-    "a dead anchor": ("docs/corrections.md", "#the-problem)", "#the-problemm)", "#the-problemm"),
-    "claims that are no TOML": (
-        "kvdocs/facts/claims.toml",
-        "[vllm",
-        "vllm",
-        "claims.toml: not TOML",
-    ),
-    "a snippet that fails": (
-        "snippets/models_table.py",
-        "print(",
-        "print(1 / 0, ",
-        "code block 'models'",
-    ),
+    "what is written": [
+        ("docs/models.md", "4,096 tokens](ill", "4,097 tokens](ill", 'models.md:15: says "4,097'),
+        (*after_title("It takes 7 GiB."), 'number "7 GiB'),
+        (*after_title("It takes seventeen GiB."), 'the number "seventeen GiB'),
+    ],
+    "an escaped link": [
+        (*after_title(f"\\{LINK}"), '"56 KiB" is a link that Markdown does not read')
+    ],
+    "a link in HTML": [
+        (*after_title(f"<p>{LINK}</p>"), '"56 KiB" is a link that Markdown does not read')
+    ],
+    "a block in a comment": [
+        ("docs/coverage.md", COVERAGE, f"<!--\n{COVERAGE}\n-->", "executed block is in a comment")
+    ],
+    "what is run and linked": [
+        ("mkdocs.yml", "      - Coverage: coverage.md\n", "", "coverage.md"),
+        ("docs/corrections.md", "#the-problem)", "#the-problemm)", "#the-problemm"),
+        ("snippets/models_table.py", "print(", "print(1 / 0, ", "code block 'models'"),
+    ],
+    "a snippet that prints nothing": [
+        (
+            "snippets/coverage_table.py",
+            "print(",
+            "str(",
+            "coverage.md: the block 'coverage' printed nothing",
+        )
+    ],
+    "a report that is no TOML": [("kvdocs/facts/reports.toml", "[", "", "reports.toml: not TOML")],
+    "a record that is no JSON": [
+        ("kvdocs/evidence/records/sweep.json", "{", "", "records/sweep.json: ")
+    ],
+    "claims that are no TOML": [
+        ("kvdocs/facts/claims.toml", "[vllm", "vllm", "claims.toml: not TOML")
+    ],
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_stops_the_build_and_is_named(tmp_path, name):
+@pytest.mark.parametrize("place", FAULTS)
+def test_a_fault_stops_the_build_and_is_named(tmp_path, place):
     folder = project(tmp_path)
-    file, old, new, said = FAULTS[name]
-    text = (folder / file).read_text(encoding="utf-8")
-    assert old in text
-    (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+    for file, old, new, _ in FAULTS[place]:
+        text = (folder / file).read_text(encoding="utf-8")
+        assert old in text
+        (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
     done = build(folder)
     assert done.returncode != 0
-    assert said in done.stdout + done.stderr
+    for *_, said in FAULTS[place]:
+        assert said in done.stdout + done.stderr
     assert not (folder / "site").exists()
 
 

@@ -1,7 +1,6 @@
-"""Experiment 2 as a reader runs it: its own process, an empty folder, real tensors."""
+"""Experiment 2 as a reader runs it: an empty folder, real tensors."""
 
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from kvdocs.facts import snapshot
 from tests import smollm2
 from tests.hub_cache import model_folder, offline_environment
 from tests.installed import no_meta, version
+from tests.snippets.together import Variant, run_together
 
 ROOT = Path(__file__).parents[2]
 SNIPPET = ROOT / "snippets" / "kv_measure.py"
@@ -37,35 +37,6 @@ def _packages():
     version()  # skips where torch or transformers is not installed
 
 
-@pytest.fixture(scope="module")
-def hub(tmp_path_factory):
-    return offline_environment(tmp_path_factory.mktemp("hf"))
-
-
-@pytest.fixture
-def script(tmp_path, hub):
-    """Run the snippet in an empty folder, after edits that each change exactly one line."""
-
-    def script(*arguments: str, hub=hub, edit=("", ""), status: int = 0) -> str:
-        path = Path(shutil.copy(SNIPPET, tmp_path))
-        if edit[0]:
-            text = path.read_text()
-            assert text.count(edit[0]) == 1, f"{edit[0]!r} is not one line of {SNIPPET.name}"
-            path.write_text(text.replace(*edit))
-        done = subprocess.run(
-            [sys.executable, path.name, *arguments],
-            cwd=tmp_path,
-            env=hub,
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-        assert done.returncode == status, done.stderr
-        return done.stdout if status == 0 else done.stderr
-
-    return script
-
-
 def runs(output: str) -> list[Run]:
     """The figures of each prompt, as printed."""
 
@@ -83,14 +54,14 @@ def runs(output: str) -> list[Run]:
 
 
 @pytest.fixture(scope="module")
-def qwen(tmp_path_factory):
-    """A Hub cache in which the default model has weights and a tokenizer."""
+def hub(tmp_path_factory):
+    """A Hub cache of every config, in which the default model has weights and a tokenizer."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-    home = tmp_path_factory.mktemp("hf-qwen")
-    environment = offline_environment(home, QWEN)
+    home = tmp_path_factory.mktemp("hf")
+    environment = offline_environment(home)
     folder = model_folder(home, QWEN)
 
     tokenizer = Tokenizer(models.BPE())
@@ -108,45 +79,66 @@ def qwen(tmp_path_factory):
     return environment
 
 
-def test_without_arguments_it_prints_the_articles_figures(script, qwen):
-    output = script(hub=qwen)
-    once, twice = runs(output)
-    assert output.startswith(f"{QWEN} on ")
+META = "--meta Qwen/Qwen2.5-7B-Instruct"
+VARIANTS = {
+    "as it is": Variant(),
+    "twice": Variant(edits=(('does" * 40', 'does" * 80'),)),
+    "32 bits": Variant(edits=(("DTYPE = torch.bfloat16", "DTYPE = torch.float32"),)),
+    "latent": Variant(("--meta", "deepseek-ai/DeepSeek-V3")),
+    # transformers 4.57 has no meta device at all; experts in float16 have none today.
+    "cannot run": Variant(
+        ("--meta", "mistralai/Mixtral-8x7B-v0.1"),
+        edits=(("DTYPE = torch.bfloat16", "DTYPE = torch.float16"),),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory, hub):
+    """What each run printed, and its exit status."""
+    folder = str(model_folder(Path(hub["HF_HOME"]), QWEN))
+    variants = VARIANTS | {"a folder": Variant((folder,))}
+    return run_together(SNIPPET, variants, tmp_path_factory.mktemp("kv_measure"), hub)
+
+
+@pytest.fixture(scope="module")
+def found(printed):
+    """The figures of the two prompts of each run."""
+    return {name: runs(output) for name, (output, _) in printed.items()}
+
+
+def test_without_arguments_it_prints_the_articles_figures(printed, found):
+    once, twice = found["as it is"]
+    assert printed["as it is"][0].startswith(f"{QWEN} on ")
     assert once == Run(once.tokens, once.measured, once.tokens * 12_288, "12.0", "1.000")
     assert twice == Run(2 * once.tokens, 2 * once.measured, 2 * once.measured, "12.0", "1.000")
     assert once.tokens > 200
 
 
-def test_a_folder_is_a_model_too(script, qwen):
-    folder = model_folder(Path(qwen["HF_HOME"]), QWEN)
-    assert runs(script(str(folder))) == runs(script(hub=qwen))
+def test_a_folder_is_a_model_too(found):
+    assert found["a folder"] == found["as it is"]
 
 
-def test_edit_twice_the_prompt(script, qwen):
-    once, _ = runs(script(hub=qwen))
-    doubled, _ = runs(script(hub=qwen, edit=('does" * 40', 'does" * 80')))
+def test_edit_twice_the_prompt(found):
+    (once, _), (doubled, _) = found["as it is"], found["twice"]
     assert (doubled.tokens, doubled.measured) == (2 * once.tokens, 2 * once.measured)
     assert (doubled.kib_per_token, doubled.ratio) == ("12.0", "1.000")
 
 
-def test_edit_32_bits_double_the_cost_of_a_token(script, qwen):
-    once, _ = runs(script(hub=qwen, edit=("DTYPE = torch.bfloat16", "DTYPE = torch.float32")))
+def test_edit_32_bits_double_the_cost_of_a_token(found):
+    once, _ = found["32 bits"]
     assert (once.kib_per_token, once.ratio) == ("24.0", "1.000")
 
 
-# On real weights.
+# On real weights: the notebook runs this, and its test holds the output against the page's.
 
 
-def test_real_weights_hold_what_the_formula_says(script, tmp_path):
-    shutil.copy(smollm2.weights(), tmp_path)
-    output = script(smollm2.FILE)
-    once, twice = runs(output)
+def test_real_weights_hold_what_the_formula_says():
+    once, twice = runs(pages_output()[smollm2.FILE])
     assert once.measured == once.predicted == once.tokens * SMOLLM2_TOKEN
     assert twice.measured == twice.predicted == 2 * once.measured
     assert (once.kib_per_token, once.ratio) == (twice.kib_per_token, twice.ratio)
     assert (once.kib_per_token, once.ratio) == ("22.5", "1.000")
-    if version() >= (5, 0):  # before that the tokenizer begins with one more token
-        assert output == pages_output()[smollm2.FILE]
 
 
 def pages_output() -> dict[str, str]:
@@ -165,31 +157,36 @@ def meta():
 
 
 @pytest.mark.usefixtures("meta")
-def test_meta_measures_the_full_size_without_weights(script):
-    arguments = "--meta Qwen/Qwen2.5-7B-Instruct"
-    output = script(*arguments.split())
-    once, twice = runs(output)
+def test_meta_measures_the_full_size_without_weights(hub, tmp_path):
+    """As a reader runs it, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, SNIPPET, *META.split()],
+        cwd=tmp_path,
+        env=hub,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    once, twice = runs(done.stdout)
     assert once == Run(4096, 234_881_024, 234_881_024, "56.0", "1.000")
     assert twice == Run(8192, 469_762_048, 469_762_048, "56.0", "1.000")
-    assert output == pages_output()[arguments]
+    assert done.stdout == pages_output()[META]
 
 
 def test_the_page_shows_these_two_runs():
-    assert list(pages_output()) == [smollm2.FILE, "--meta Qwen/Qwen2.5-7B-Instruct"]
+    assert list(pages_output()) == [smollm2.FILE, META]
 
 
 @pytest.mark.usefixtures("meta")
-def test_a_cache_that_the_simple_formula_does_not_describe_is_not_called_equal(script):
-    output = script("--meta", "deepseek-ai/DeepSeek-V3")
-    once, twice = runs(output)
+def test_a_cache_that_the_simple_formula_does_not_describe_is_not_called_equal(printed, found):
+    once, twice = found["latent"]
     assert (once.measured, twice.measured) == (4096 * 70_272, 8192 * 70_272)
     assert "1.000" not in {once.ratio, twice.ratio}
-    assert output.count("not equal: this cache is not K and V of every") == 2
+    assert printed["latent"][0].count("not equal: this cache is not K and V of every") == 2
 
 
-def test_where_it_cannot_run_it_says_what_is_needed(script):
-    # transformers 4.57 has no meta device at all; experts in float16 have none today.
-    edit = ("DTYPE = torch.bfloat16", "DTYPE = torch.float16")
-    reason = script("--meta", "mistralai/Mixtral-8x7B-v0.1", edit=edit, status=1)
+def test_where_it_cannot_run_it_says_what_is_needed(printed):
+    _, reason = printed["cannot run"]
     assert "cannot run this on meta" in reason
     assert "pip install -U transformers" in reason

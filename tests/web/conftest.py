@@ -1,9 +1,13 @@
-"""The built site (KVDOCS_SITE, else site/), served here and read in one browser."""
+"""The built site (KVDOCS_SITE, else site/), served here and read in one browser.
+
+Making a tab takes five times as long as loading a page into one, so tabs are shared: a view is
+loaded once for all that is checked of it, and ``fresh`` loads a page anew into a tab of its kind.
+"""
 
 import re
 
 import pytest
-from browser import SCHEMES, WIDTHS, find_browser, find_site, launch, pages, serve
+from browser import WIDTHS, find_browser, find_site, launch, pages, serve
 
 
 def missing() -> str | None:
@@ -26,10 +30,7 @@ def pytest_generate_tests(metafunc):
     else:
         names = pages(find_site())
         views = [
-            pytest.param((name, width, scheme), id=f"{name}-{width}-{scheme}")
-            for name in names
-            for width in WIDTHS
-            for scheme in SCHEMES
+            pytest.param((name, width), id=f"{name}-{width}") for name in names for width in WIDTHS
         ]
     if "name" in metafunc.fixturenames:
         metafunc.parametrize("name", names, scope="session")
@@ -67,14 +68,13 @@ def one_page(browser):
 
 @pytest.fixture(scope="session")
 def view(request, base, one_page):
-    """One page of the site at one width, in one scheme, with everything unfolded."""
-    name, width, scheme = request.param
+    """One page of the site at one width, light, with everything unfolded."""
+    name, width = request.param
     one_page.requests.clear()
     one_page.set_viewport_size({"width": width, "height": 900})
-    one_page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    one_page.emulate_media(color_scheme="light", reduced_motion="reduce")
     one_page.goto(base + name)
-    wanted = {"light": "default", "dark": "slate"}[scheme]
-    one_page.wait_for_selector(f"body[data-md-color-scheme={wanted}]")
+    one_page.wait_for_selector("body[data-md-color-scheme=default]")
     one_page.evaluate("""() => {
         document.querySelectorAll("details").forEach((details) => { details.open = true; });
         return document.fonts.ready.then(() => true);
@@ -82,21 +82,34 @@ def view(request, base, one_page):
     return one_page
 
 
-@pytest.fixture
-def fresh(browser, base):
-    """A page of its own: fresh(name, width=1440, **context options)."""
-    contexts = []
+@pytest.fixture(scope="session")
+def tabs():
+    """The tabs that ``fresh`` has opened, by their options."""
+    return {}
 
-    def open_page(name, width=1440, **options):
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
+
+@pytest.fixture(scope="session")
+def fresh(browser, base, tabs):
+    """Load a page anew, nothing stored: fresh(name, width=1440, **context options)."""
+
+    def load(name, width=1440, color_scheme=None, reduced_motion=None, **options):
+        kind = tuple(sorted(options.items()))
+        if kind not in tabs:
+            tabs[kind] = browser.new_context(**options).new_page()
+        page = tabs[kind]
+        if page.url.startswith(base):
+            page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+        page.mouse.move(0, 0)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(
+            media="null",
+            color_scheme=color_scheme or "null",
+            reduced_motion=reduced_motion or "null",
+        )
         page.goto(base + name)
         return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
+    return load
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Every page says in which section it is, and every other page can be reached from it."""
 
+from dataclasses import dataclass
 from urllib.parse import urljoin
 
 import pytest
@@ -20,31 +21,48 @@ def links(page, selector=MENUS) -> set[str]:
     return {href.removeprefix(root) or "index.html" for href in hrefs}
 
 
-def test_says_where_it_is(name, fresh):
-    page = fresh(name, WIDE)
-    sections = page.locator(".md-tabs__item")
-    assert sections.count() >= 2
-    active = page.locator(".md-tabs__item--active")
-    assert active.count() == (name != "404.html")
-    if name in IN_NO_SECTION:
-        return
-    in_section = links(page, ".md-nav--primary > ul > .md-nav__item--active a")
-    current = page.locator(f"{CURRENT}:visible")
-    assert current.count() == 1 or in_section == {name}  # alone in its section: the tab says it
+@dataclass(frozen=True)
+class Menus:
+    """What the menus of one page hold."""
+
+    tabs: int
+    active: int
+    current: int
+    in_section: set[str]
+    reached: set[str]
 
 
-def test_every_page_is_few_clicks_away(fresh, site):
+@pytest.fixture(scope="module")
+def menus(fresh, site):
+    """The menus of every page, on a wide screen."""
+
+    def read(page) -> Menus:
+        return Menus(
+            page.locator(".md-tabs__item").count(),
+            page.locator(".md-tabs__item--active").count(),
+            page.locator(f"{CURRENT}:visible").count(),
+            links(page, ".md-nav--primary > ul > .md-nav__item--active a"),
+            links(page),
+        )
+
+    return {name: read(fresh(name, WIDE)) for name in pages(site)}
+
+
+def test_each_page_says_where_it_is(menus):
+    for name, found in menus.items():
+        assert found.tabs >= 2, name
+        assert found.active == (name != "404.html"), name
+        if name not in IN_NO_SECTION:
+            # Alone in its section: the tab says it.
+            assert found.current == 1 or found.in_section == {name}, name
+
+
+def test_every_page_is_few_clicks_away(menus):
     """Through menus alone: a tab, a page of the section, a page of a group in it."""
-    page = fresh("index.html", WIDE)
-    reached, new = {"index.html"}, {"index.html"}
+    reached = {"index.html"}
     for _click in range(3):
-        found = set()
-        for name in sorted(new):
-            page.goto(urljoin(page.url, "/" + name))
-            found |= links(page)
-        new = found - reached
-        reached |= new
-    assert reached >= set(pages(site)) - {"404.html"}
+        reached |= {link for name in reached for link in menus[name].reached}
+    assert reached >= menus.keys() - {"404.html"}
 
 
 @pytest.mark.parametrize("width", [NARROW, BETWEEN])
@@ -53,14 +71,3 @@ def test_the_drawer_holds_every_page(fresh, site, width):
     page.locator(".md-header label[for=__drawer]").click()
     expect(page.locator(".md-nav--primary")).to_be_in_viewport()
     assert links(page, ".md-nav--primary a") >= set(pages(site)) - {"404.html"}
-
-
-@pytest.mark.parametrize("width", [NARROW, BETWEEN, 1221, WIDE])
-def test_nothing_overflows(fresh, site, width):
-    page = fresh("index.html", width)
-    for name in pages(site):
-        page.goto(urljoin(page.url, "/" + name))
-        too_wide = page.evaluate("""() => [
-            document.documentElement, ...document.querySelectorAll(".md-tabs__list, .kv-section ul")
-        ].filter((node) => node.scrollWidth > node.clientWidth).map((node) => node.className)""")
-        assert not too_wide, name

@@ -1,8 +1,12 @@
-"""Every page, narrow and wide, light and dark: accessible, uncut, loading nothing from outside."""
+"""Every page, narrow and wide, light and dark: accessible, uncut, loading nothing from outside.
+
+The checks of one view share its tab, so each leaves it as it was.
+"""
 
 import re
 
 import pytest
+from browser import SCHEMES
 
 Axe = pytest.importorskip(
     "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
@@ -34,8 +38,18 @@ UNMARKED = """() => [...document.querySelectorAll("article *")].filter((node) =>
     return !(drawn && shadow >= 4 && hidden >= 4);
 }).map((node) => [node.scrollWidth - node.clientWidth, node.innerText.slice(0, 80)])"""
 
+SCREEN_ONLY = ".md-header, .md-sidebar, .md-footer, .md-code__nav, .kv-pop, .kv-table-tools"
 SHOWN_IN_ARTICLE = "article :is(h1, h2, h3, p, li, table, pre, summary, .kv-number)"
 NOT_SHOWN_YET = "details, [hidden], .kv-pop"
+
+
+# How wide a tab is pulled from there: tabs and sections begin to be shown between these.
+WIDTHS_FROM = {390: [390], 1440: [1440, 1221, 1024]}
+# Colours are judged at both widths in both schemes; the rest of axe's rules once at each width and
+# once in each scheme.
+SEEN_WHOLE = {390: "light", 1440: "dark"}
+COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+THEMES = {"light": "default", "dark": "slate"}
 
 
 def explain(violations) -> str:
@@ -47,20 +61,51 @@ def explain(violations) -> str:
     )
 
 
-def test_axe_finds_nothing(view):
+@pytest.fixture(params=SCHEMES)
+def scheme(request, view):
+    """The view in either scheme."""
+    switch(view, request.param)
+    yield request.param
+    switch(view, "light")
+
+
+def switch(view, scheme):
+    view.emulate_media(color_scheme=scheme)
+    view.wait_for_selector(f"body[data-md-color-scheme={THEMES[scheme]}]")
+
+
+def test_axe_finds_nothing(view, scheme):
     """Axe judges no contrast over a gradient, so the shadows of what scrolls are off meanwhile."""
+    whole = SEEN_WHOLE[view.viewport_size["width"]] == scheme
+    options = {"resultTypes": ["violations"]} | ({} if whole else {"runOnly": COLOURS})
     style = view.add_style_tag(content="* { background-image: none !important; }")
-    violations = Axe().run(view).response["violations"]
+    violations = Axe().run(view, options=options).response["violations"]
     style.evaluate("(node) => node.remove()")
     assert not violations, explain(violations)
 
 
 def test_page_does_not_scroll_sideways(view):
-    wide = view.evaluate("""() => document.documentElement.scrollWidth <= innerWidth ? [] :
-        [...document.querySelectorAll("body *")]
-            .filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
-            .slice(0, 5).map((node) => node.outerHTML.slice(0, 120))""")
-    assert not wide
+    width = view.viewport_size["width"]
+    for pulled in WIDTHS_FROM[width]:
+        view.set_viewport_size({"width": pulled, "height": 900})
+        wide = view.evaluate("""() => document.documentElement.scrollWidth <= innerWidth ? [] :
+            [...document.querySelectorAll("body *")]
+                .filter((node) => node.getBoundingClientRect().right > innerWidth + 1)
+                .slice(0, 5).map((node) => node.outerHTML.slice(0, 120))""")
+        menus = view.evaluate("""() => [
+            ...document.querySelectorAll(".md-tabs__list, .kv-section ul")
+        ].filter((node) => node.scrollWidth > node.clientWidth).map((node) => node.className)""")
+        assert (wide, menus) == ([], []), f"{pulled} wide"
+    view.set_viewport_size({"width": width, "height": 900})
+
+
+def test_only_the_text_is_printed(view, scheme):
+    view.emulate_media(media="print")
+    seen = view.locator(f":is({SCREEN_ONLY}):visible").count()
+    ground = view.evaluate("getComputedStyle(document.body).backgroundColor")
+    view.emulate_media(media="screen")
+    assert not seen
+    assert all(int(part) > 200 for part in re.findall(r"\d+", ground)[:3]), f"{ground} in {scheme}"
 
 
 def test_tables_fit_or_scroll_in_a_region_of_their_own(view):
@@ -112,8 +157,8 @@ def test_is_complete_without_javascript(name, fresh):
     assert all(int(part) < 128 for part in re.findall(r"\d+", ground)[:3]), "not the dark scheme"
 
 
-def test_keyboard_focus_is_visible(name, fresh):
-    focused, bad = fresh(name).evaluate("""() => {
+def test_keyboard_focus_is_visible(view):
+    focused, bad = view.evaluate("""() => {
         const all = "a[href], button, input, select, summary, [tabindex='0']";
         const reachable = [...document.querySelectorAll(all)]
             .filter((node) => node.checkVisibility({ visibilityProperty: true }))
@@ -125,6 +170,7 @@ def test_keyboard_focus_is_visible(name, fresh):
             const ring = node.matches(".md-option") ? node.nextElementSibling : node;
             return getComputedStyle(ring).outlineStyle !== "solid" || !ring.getClientRects().length;
         });
+        document.activeElement.blur();
         return [reachable.length, bad.map((node) => node.outerHTML.slice(0, 120))];
     }""")
     assert focused

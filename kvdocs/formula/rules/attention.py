@@ -147,9 +147,7 @@ def exaone4_types(cfg: EffectiveConfig, count: int) -> list[str]:
 
 def cohere2_moe_types(cfg: EffectiveConfig, count: int) -> list[str]:
     """The first ``first_k_dense_replace`` layers have a pattern of their own."""
-    dense = min(
-        count, cfg.whole("first_k_dense_replace") if cfg.get("first_k_dense_replace") else 0
-    )
+    dense = min(count, cfg.whole("first_k_dense_replace", 0))
     first = cfg.required("prefix_dense_sliding_window_pattern") if dense else 1
     period = cfg.required("sliding_window_pattern")
     types = [SLIDING if (i + 1) % first else FULL for i in range(dense)]

@@ -18,7 +18,7 @@ from kvdocs.formula.several import Several
 def with_cross(cfg: EffectiveConfig, own: FullAttention, length: int | None = None) -> Layer:
     """``own``, and the encoder's K and V with the same heads, unless the decoder stands alone."""
     whole = cfg.defaults.get("is_encoder_decoder")  # the class has an encoder of its own
-    if whole and cfg.get("is_encoder_decoder") is False:
+    if whole and not cfg.flag("is_encoder_decoder"):
         return own
     return Several((own, CrossAttention(own.kv_heads, own.k_dim, own.v_dim, length)))
 
@@ -55,7 +55,7 @@ def moonshine(cfg: EffectiveConfig) -> list[Layer]:
 def t5(cfg: EffectiveConfig) -> list[Layer]:
     """``d_kv`` wide heads; ``num_decoder_layers``, else as many as the encoder; T5Attention."""
     counted = "num_decoder_layers"
-    if not cfg.get(counted):
+    if cfg.get(counted) is None:
         cfg.before_it_derives("num_layers", "num_hidden_layers", counted)
         counted = "num_hidden_layers"
     heads, dim = cfg.required("num_attention_heads"), cfg.required("d_kv")

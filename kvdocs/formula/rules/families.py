@@ -36,7 +36,7 @@ def hrm(cfg: EffectiveConfig) -> list[Layer]:
     """
     heads, dim = cfg.required("num_attention_heads"), cfg.required("head_dim")
     runs = cfg.required("H_cycles") * (cfg.whole("L_cycles") + 1)
-    count = cfg.layers() * (1 if cfg.get("num_layers_per_stack") else runs)
+    count = cfg.layers() * (1 if cfg.optional("num_layers_per_stack") else runs)
     cfg.at_most([""] * min(count, 10**6), "num_hidden_layers")
     return [FullAttention(heads, dim, dim)] * count
 
@@ -57,7 +57,7 @@ def dory(cfg: EffectiveConfig) -> list[Layer]:
     number = cfg.optional("n_recurrent_layers")
     if number is None:
         number = max(0, len(layers) - first - cfg.whole("n_output_layers"))
-    if cfg.get("recurrent_kv_cache_mode") == "last_loop":
+    if cfg.one_of("recurrent_kv_cache_mode", "per_loop", "last_loop") == "last_loop":
         return layers
     return layers + layers[first : first + number] * _repeats(cfg, "n_recurrent_loops")
 
@@ -196,7 +196,7 @@ def blt(cfg: EffectiveConfig) -> list[Layer]:
 def step3p7_types(cfg: EffectiveConfig) -> list[str]:
     """Published lists also name the draft layers, which come last; Step3p7TextConfig."""
     count, types = cfg.layers(), cfg.get("layer_types")
-    drafts = cfg.whole("num_nextn_predict_layers") if cfg.get("num_nextn_predict_layers") else 0
+    drafts = cfg.whole("num_nextn_predict_layers", 0)
     if isinstance(types, list) and drafts and len(types) == count + drafts:
         cfg = cfg.of_layer(0, {"layer_types": types[:count]})
     return named(lambda _, count: [FULL] * count)(cfg)

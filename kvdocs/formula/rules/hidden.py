@@ -21,7 +21,7 @@ def xlnet(cfg: EffectiveConfig) -> list[Layer]:
     if not cfg.flag("use_mems_eval"):
         raise cfg.error("use_mems_eval", "is not true: it keeps no cache")
     hidden = cfg.required("hidden_size")
-    length = cfg.whole("mem_len") if cfg.get("mem_len") is not None else 0
+    length = cfg.whole("mem_len", 0)
     layer = HiddenWindow(hidden, length) if length else HiddenStates(hidden)
     return [layer] * cfg.layers()
 

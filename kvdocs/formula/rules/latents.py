@@ -51,14 +51,15 @@ def index_of_its_own(cfg: EffectiveConfig, count: int) -> list[bool]:
     types, pattern = cfg.get("indexer_types"), cfg.get("index_topk_pattern")
     if types is None and pattern is not None:
         known = {"F": "full", "S": "shared"}
-        types = [known.get(x, x) for x in pattern] if isinstance(pattern, (str, list)) else pattern
-        return _fulls(cfg, "index_topk_pattern", types, count)
+        if isinstance(pattern, (str, list)):
+            pattern = [known.get(str(x), x) for x in pattern]
+        return _fulls(cfg, "index_topk_pattern", pattern, count)
     if types is not None:
         return _fulls(cfg, "indexer_types", types, count)
     if cfg.model_type.startswith("hy_v4"):
         return [i == 0 or (i - 1) % 4 == 0 for i in range(count)]
     period = cfg.optional("index_topk_freq") or 1
-    offset = 2 if cfg.get("index_skip_topk_offset") is None else cfg.whole("index_skip_topk_offset")
+    offset = cfg.whole("index_skip_topk_offset", 2)
     return [max(i - offset + 1, 0) % period == 0 for i in range(count)]
 
 

@@ -19,7 +19,7 @@ def sharing(rule: Rule) -> Rule:
 
     def shared(cfg: EffectiveConfig) -> list[Layer]:
         layers = rule(cfg)
-        count = cfg.whole("num_kv_shared_layers") if cfg.get("num_kv_shared_layers") else 0
+        count = cfg.whole("num_kv_shared_layers", 0)
         if count >= len(layers):
             problem = f"is {count}, so none of the {len(layers)} layers keeps a cache"
             raise cfg.error("num_kv_shared_layers", problem)
@@ -49,7 +49,7 @@ def wide_full(cfg: EffectiveConfig) -> FullAttention:
 
 def gemma4_types(cfg: EffectiveConfig) -> list[str]:
     """Every sixth and the last are full, the others slide."""
-    if cfg.get("use_bidirectional_attention") == "all":
+    if cfg.one_of("use_bidirectional_attention", "all", "vision") == "all":
         raise cfg.error("use_bidirectional_attention", "is 'all': an encoder keeps no cache")
     return last_full(every_nth(6))(cfg)
 
