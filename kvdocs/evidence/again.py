@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-VERSION = "0.33.0"
+from kvdocs.engines.vllm import VERSION
 
 
 def problem(module: str) -> str:

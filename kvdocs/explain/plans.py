@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+from kvdocs.engines.vllm import VERSION
 from kvdocs.explain.check import Check
 from kvdocs.explain.reason import Reason
 from kvdocs.explain.remarks import BY_GROUP, PERHAPS_SHARED, SHARED_PAGES
@@ -105,7 +106,7 @@ def tokens_check(
     printed, line = tokens
     if False in allowed:
         for pool in pools(run, subject):
-            title = f"tokens as vLLM 0.33.0 plans them, {_step(pool)}"
+            title = f"tokens as vLLM {VERSION} plans them, {_step(pool)}"
             number = _by_requests(length)
             found = _meets(("plan", title, line), (printed, printed), memory, pool, run, number)
             if found:

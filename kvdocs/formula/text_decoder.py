@@ -7,7 +7,6 @@ rule; its fields, one value each.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kvdocs.formula.class_defaults import class_entry
 from kvdocs.formula.errors import ConfigError, shown
@@ -43,12 +42,11 @@ def text_decoder(
     return config, prefix, model_type, entry.get("defaults", {}) | over
 
 
-@dataclass(frozen=True)
 class Contradiction:
     """One field under two names with two values; refused where a rule reads it."""
 
-    key: str
-    problem: str
+    def __init__(self, key: str, problem: str) -> None:
+        self.key, self.problem = key, problem
 
 
 def standard_names(given: Mapping[str, object], names: Mapping[str, str]) -> dict[str, object]:

@@ -4,3 +4,5 @@
 and ``auto.py`` in which formats, ``kernels.py`` where a format is refused, ``groups.py`` which
 layers share blocks, ``memory.py`` what vLLM takes of the card beside the cache.
 """
+
+VERSION = "0.33.0"  # the release that all of this describes

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kvdocs.engines.vllm import VERSION
 from kvdocs.engines.vllm.dtypes import IN_32_BITS
 from kvdocs.engines.vllm.layers import sparse
 from kvdocs.engines.weights import PUBLISHED, published_dtype, quantised
@@ -85,7 +86,7 @@ def loaded_weights(model: Model, capability: str | None = None) -> tuple[int, st
         return published
     part = PUBLISHED[now] / PUBLISHED[named[0]]
     size = ceil_div(model.weights.bytes * part.numerator, part.denominator)
-    source = f"published in {named[0]}, loaded in {now}: config/model.py:2423 of vLLM 0.33.0"
+    source = f"published in {named[0]}, loaded in {now}: config/model.py:2423 of vLLM {VERSION}"
     return size, f"{model.weights.kind}; {source}"
 
 
@@ -110,6 +111,6 @@ def _check_quantised(config: Mapping[str, object], dtype: str) -> None:
     method = found.get("quant_method") if isinstance(found, Mapping) else None
     if dtype == "float32" and method not in IN_FLOAT32:
         raise ValueError(
-            "vLLM 0.33.0 runs this model in float32 on such a card, and refuses that for weights "
-            f"quantised by {method} (config/vllm.py:938)"
+            f"vLLM {VERSION} runs this model in float32 on such a card, and refuses that for "
+            f"weights quantised by {method} (config/vllm.py:938)"
         )

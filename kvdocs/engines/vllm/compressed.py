@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from kvdocs.engines.vllm import VERSION
 from kvdocs.engines.vllm.layers import Options, Page
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.compressed import Compressed
@@ -44,11 +45,11 @@ def compressed_pages(layout: CacheLayout, options: Options) -> list[tuple[int, P
     dtype = options.kv_cache_dtype
     if dtype != "auto" and not dtype.startswith("fp8"):  # models/deepseek_v4/attention.py:112
         raise ValueError(
-            f"--kv-cache-dtype {dtype}: vLLM 0.33.0 keeps this model's cache in a format of its "
+            f"--kv-cache-dtype {dtype}: vLLM {VERSION} keeps this model's cache in a format of its "
             "own in FP8, for auto and for every fp8 format, and refuses others"
         )
     if options.decode_context_parallel_size > 1:  # v1/kv_cache_interface.py:951
-        raise ValueError("vLLM 0.33.0 has no decode context parallelism for sliding layers")
+        raise ValueError(f"vLLM {VERSION} has no decode context parallelism for sliding layers")
     return [
         (number, page)
         for number, layer in enumerate(layout.layers)
@@ -63,7 +64,9 @@ def _pages(part: Layer, options: Options) -> Iterator[Page]:
     elif isinstance(part, Compressed) and part in KERNELS:
         yield from _compressed(part, math.lcm(BLOCK, options.block_size))
     else:
-        raise ValueError(f"vLLM 0.33.0 has no kernel for such a {part.noun} beside compressed ones")
+        raise ValueError(
+            f"vLLM {VERSION} has no kernel for such a {part.noun} beside compressed ones"
+        )
 
 
 def _compressed(part: Compressed, block: int) -> Iterator[Page]:

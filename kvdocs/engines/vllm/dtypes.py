@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kvdocs.engines.vllm import VERSION
 from kvdocs.formula.dtypes import element_bytes
 from kvdocs.units import ceil_div
 
@@ -76,7 +77,7 @@ def kv_dtype(name: str) -> KvDtype:
         return IN_32_BITS
     if name not in KV_DTYPES:
         known = ", ".join(KV_DTYPES)
-        raise ValueError(f"vLLM 0.33.0 has no --kv-cache-dtype {name!r}; it has {known}")
+        raise ValueError(f"vLLM {VERSION} has no --kv-cache-dtype {name!r}; it has {known}")
     return KV_DTYPES[name]
 
 

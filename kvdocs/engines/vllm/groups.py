@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
+from kvdocs.engines.vllm import VERSION
 from kvdocs.engines.vllm.layers import Options, Page
 from kvdocs.units import ceil_div
 
@@ -116,7 +117,7 @@ def _enlarged(page: Page, largest: int) -> Page:
     if largest % page.bytes == 0:
         return replace(page, block_size=page.block_size * (largest // page.bytes), bytes=largest)
     if page.kind == "latent":
-        raise ValueError(f"vLLM 0.33.0 cannot pad a latent page of {page.bytes:,} bytes")
+        raise ValueError(f"vLLM {VERSION} cannot pad a latent page of {page.bytes:,} bytes")
     return replace(page, bytes=largest)
 
 

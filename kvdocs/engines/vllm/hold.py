@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from kvdocs.engines.face import Change, Refused
-from kvdocs.engines.vllm import auto
+from kvdocs.engines.vllm import VERSION, auto
 from kvdocs.engines.vllm.architectures import no_class
 from kvdocs.engines.vllm.auto import SPARSE_CARDS, by_architecture
 from kvdocs.engines.vllm.compressed import compresses
@@ -32,7 +32,7 @@ __all__ = ["Flags", "hold", "loaded_weights", "more_cards", "ranks", "smaller_ca
 __all__ += ["WORKING_MEMORY", "unused", "working_memory"]
 
 KEY = "vllm"
-TITLE = "vLLM 0.33.0"
+TITLE = f"vLLM {VERSION}"
 WEIGHT_BITS = BITS
 SMALLER_WEIGHTS = ("fp8", "int4")
 RANKS = (2, 4, 8)

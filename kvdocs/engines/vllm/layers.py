@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from kvdocs.engines.vllm import VERSION
 from kvdocs.engines.vllm.dtypes import head_bytes, kv_dtype, latent_bytes
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.constant import CrossAttention, Shared, State
@@ -196,7 +197,7 @@ def _as_on_hopper(dtype: str) -> str:
     found = SPARSE_ON_HOPPER.get(dtype, dtype if dtype == "nvfp4_ds_mla" else None)
     if found is None:
         raise ValueError(
-            f"vLLM 0.33.0 has no kernel for sparse latents in --kv-cache-dtype {dtype} "
+            f"vLLM {VERSION} has no kernel for sparse latents in --kv-cache-dtype {dtype} "
             "(v1/attention/backends/mla)"
         )
     return found
@@ -237,7 +238,9 @@ def _page(layer: Layer, options: Options) -> Page:
         # Chunks are kept whole unless an environment variable asks otherwise (config/vllm.py:2246).
         if isinstance(layer, SlidingWindow) and not isinstance(layer, Chunk):
             if options.decode_context_parallel_size > 1:
-                raise ValueError("vLLM 0.33.0 has no decode context parallelism for sliding layers")
+                raise ValueError(
+                    f"vLLM {VERSION} has no decode context parallelism for sliding layers"
+                )
             return Page("window", shape, block, token * block, layer.window)
         return Page("full", shape, block, token * block)
     if isinstance(layer, Latent) and not isinstance(layer, LatentWindow):
@@ -249,7 +252,7 @@ def _page(layer: Layer, options: Options) -> Page:
     if isinstance(layer, IndexKeys):
         token = index_bytes(layer)
         return Page("latent", (0, token), block, token * block)
-    raise ValueError(f"how vLLM 0.33.0 holds a layer of kind {layer.kind!r} is not known here")
+    raise ValueError(f"how vLLM {VERSION} holds a layer of kind {layer.kind!r} is not known here")
 
 
 def index_bytes(keys: IndexKeys) -> int:

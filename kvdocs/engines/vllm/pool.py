@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from kvdocs.engines.face import LONGEST, largest
 from kvdocs.engines.terms import Term
+from kvdocs.engines.vllm import VERSION
 from kvdocs.engines.vllm.compressed import compressed_pages, compresses
 from kvdocs.engines.vllm.groups import Group, group_layers, pack_layers
 from kvdocs.engines.vllm.layers import Options, pages_of, stages
@@ -65,7 +66,7 @@ class Pool:
         pool = cls(options, groups, stages(len(layout.layers), count), own_format=own_format)
         if not all(pool.block_bytes):
             raise ValueError(
-                "how vLLM 0.33.0 plans a pipeline stage in which no layer keeps a cache is not "
+                f"how vLLM {VERSION} plans a pipeline stage in which no layer keeps a cache is not "
                 "known here: choose another --pp"
             )
         return pool
