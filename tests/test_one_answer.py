@@ -3,10 +3,10 @@
 from collections import Counter
 
 import pytest
+from kvdocs.site.answers import asked
 
 import kvdocs
 from kvdocs.engines.vllm import hold as vllm
-from kvdocs.site.answers import asked
 from kvdocs.site.engines import vllm_request
 from tests.questions import Question, questions
 

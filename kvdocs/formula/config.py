@@ -126,7 +126,7 @@ class EffectiveConfig:
         """
         value = self.get(name)
         if value is None or value in known:
-            return value  # type: ignore[return-value]
+            return value
         raise self.error(name, f"is {shown(value)}", f"Known are {' and '.join(known)}")
 
     def wholes(self, name: str) -> list[int] | None:
