@@ -49,7 +49,7 @@ test-engines: .venv-engines/ok
 	@touch $@
 
 evidence: .venv/test.ok
-	$(BIN)/python -m kvdocs evidence sweep
+	$(BIN)/python -m kvdocs evidence check sweep
 
 bench: .venv/test.ok
 	$(BIN)/python -m tests.bench

@@ -243,15 +243,14 @@ def _add_numbers(numbers: argparse.ArgumentParser) -> None:
     numbers.add_argument("paths", nargs="*", default=["docs"], help="pages or folders (docs)")
 
 
-def _add_defaults(defaults: argparse.ArgumentParser) -> None:
-    defaults.add_argument("action", choices=("check", "update"))
-
-
 def _add_evidence(evidence: argparse.ArgumentParser) -> None:
-    evidence.add_argument("action", choices=("sweep",))
-    evidence.add_argument("--jobs", type=_jobs, default=2, help="processes at once (2)")
-    evidence.add_argument(
-        "--only", nargs="+", default=[], metavar="NAME", help="model_types or classes; prints JSON"
+    actions = ("explain", "check", "update")
+    evidence.add_argument("action", nargs="?", choices=actions, help="without one: all records")
+    evidence.add_argument("name", nargs="?", metavar="NAME", help="caches, sweep, vllm …")
+    sweep = evidence.add_argument_group("sweep only")
+    sweep.add_argument("--jobs", type=_jobs, help="processes at once (2)")
+    sweep.add_argument(
+        "--only", nargs="+", metavar="CLASS", help="check only these model_types or classes"
     )
 
 
@@ -284,11 +283,8 @@ COMMANDS = {
     "numbers": Command(
         "check or fix every number stated in the pages", _add_numbers, "site.numbers"
     ),
-    "defaults": Command(
-        "class defaults against transformers", _add_defaults, "evidence.transformers.defaults"
-    ),
     "evidence": Command(
-        "every architecture against the formula", _add_evidence, "evidence.transformers.sweep"
+        "the records of what real code did: list, check, update", _add_evidence, "evidence.record"
     ),
     "snapshot": Command(
         "the embedded configs against the live Hub", _add_snapshot, "facts.refresh"

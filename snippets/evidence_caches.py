@@ -5,6 +5,6 @@ from kvdocs.site import evidence
 
 record = caches()
 print(evidence.caches_summary(record))
-print(evidence.made(record, "python -m kvdocs.evidence.transformers.records check"))
+print(evidence.made(record, "kvdocs evidence check caches"))
 print()
 print(evidence.caches(record))

@@ -1,9 +1,8 @@
 """How an answer is known: the records of measured caches, read.
 
-In: a model_type and a model's id. Out: ``measured`` or ``unverified``. The records are made by
-``kvdocs.evidence.transformers.records``, for published models, and
-``kvdocs.evidence.transformers.sweep``, for the default config of every architecture; reading them
-takes the standard library only.
+In: a model_type and a model's id. Out: ``measured`` or ``unverified``. The record ``caches`` is of
+published models, ``sweep`` of the default config of every architecture; how they are made says
+``record.py`` beside. Reading them takes the standard library only.
 """
 
 from __future__ import annotations
@@ -40,9 +39,14 @@ def record(path: str) -> dict[str, Any]:
         return found
 
 
+def recorded(name: str) -> dict[str, Any]:
+    """The record of that name, as ``kvdocs evidence`` lists them."""
+    return record(os.path.join(FOLDER, f"{name}.json"))
+
+
 def caches() -> dict[str, Any]:
     """The record of the published models."""
-    return record(CACHES_FILE)
+    return recorded("caches")
 
 
 def known_by_model(model: Model) -> str:

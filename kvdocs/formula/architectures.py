@@ -2,7 +2,7 @@
 
 In: a published config. Out: its ``CacheLayout``, or a ``ConfigError`` naming the model_type or the
 field. The rules are in ``rules/``, one module per kind of cache. To add a family, add a row there,
-run ``kvdocs defaults update`` and hold it against the real cache; CONTRIBUTING says how.
+run ``kvdocs evidence update defaults`` and hold it against the real cache; CONTRIBUTING says how.
 """
 
 from __future__ import annotations

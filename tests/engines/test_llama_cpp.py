@@ -5,7 +5,7 @@ import re
 import pytest
 
 from kvdocs.engines.llama_cpp.context import TYPES, Context, buffers
-from kvdocs.evidence.llama_cpp.contexts import record
+from kvdocs.evidence.known import recorded
 from kvdocs.facts.snapshot import load
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.config import EffectiveConfig
@@ -20,7 +20,7 @@ STATE = re.compile(
     r"size = +(?P<total>[\d.]+) MiB \( *(?P<cells>\d+) cells, .*"
     r"R \(f32\): +(?P<r>[\d.]+) MiB, S \(f32\): +(?P<s>[\d.]+) MiB"
 )
-CASES = record()["cases"]
+CASES = recorded("llama_cpp")["cases"]
 
 
 def _name(case: dict) -> str:

@@ -10,7 +10,7 @@ import zlib
 import pytest
 
 from kvdocs.evidence import known
-from kvdocs.evidence.transformers import records
+from kvdocs.evidence.transformers import snapshot_caches as records
 from kvdocs.evidence.transformers.measure import Measurement, measure
 from kvdocs.formula.architectures import table_with
 from tests.evidence.exact import assert_exact

@@ -4,13 +4,14 @@ import json
 
 import pytest
 
-from kvdocs.evidence.transformers import defaults, records
+from kvdocs.evidence.record import RECORDS
 from kvdocs.evidence.transformers.caches import SAME_CLASS
+from kvdocs.evidence.transformers.snapshot_caches import models_with_a_rule
 from kvdocs.formula.class_defaults import release
 from kvdocs.formula.layers import FullAttention, Latent
 from tests.installed import missing_architecture, older_classes, version
 
-MODELS = {model.id: model for model in records.models_with_a_rule()}
+MODELS = {model.id: model for model in models_with_a_rule()}
 # The config object has 71 KV heads where one is cached: multi_query overrules the count.
 MULTI_QUERY = ["tiiuae/falcon-7b", "tiiuae/falcon-7b-instruct"]
 
@@ -73,4 +74,4 @@ def test_class_defaults_are_those_of_the_release_they_name():
     named = release()
     if installed != named:
         pytest.skip(f"defaults.json is made with transformers {named}, here is {installed}")
-    assert defaults.check() == []
+    assert RECORDS["defaults"].changes() == []

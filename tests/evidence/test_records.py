@@ -1,18 +1,13 @@
-"""What the record says, and that it is made, checked and written on one path."""
+"""What the record of the snapshot's caches says, and what follows from it."""
 
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from kvdocs.evidence import known
-from kvdocs.evidence.transformers import records
-from kvdocs.facts import snapshot
-from tests.installed import no_meta
-
-SMALL = "Qwen/Qwen2.5-0.5B-Instruct"
+from kvdocs.evidence.transformers.snapshot_caches import models_with_a_rule
 
 
 @pytest.fixture
@@ -59,9 +54,9 @@ def test_known_by_is_measured_only_where_the_record_is_exact(
 
 def test_every_snapshot_model_with_a_rule_is_in_the_record_and_exact():
     recorded = known.caches()["models"]
-    assert [m["id"] for m in recorded] == [m.id for m in records.models_with_a_rule()]
+    assert [m["id"] for m in recorded] == [m.id for m in models_with_a_rule()]
     assert len(recorded) == 67
-    for model in records.models_with_a_rule():
+    for model in models_with_a_rule():
         assert known.known_by(model.config["model_type"], model.id) == "measured", model.id
 
 
@@ -89,29 +84,3 @@ def test_reading_takes_the_standard_library_only():
     loaded = done.stdout.split()
     assert "kvdocs" in loaded
     assert not {"torch", "transformers", "numpy", "huggingface_hub"} & set(loaded)
-
-
-@pytest.fixture
-def one_model(monkeypatch):
-    """As if the snapshot had only the smallest of the article's models."""
-    if reason := no_meta():
-        pytest.skip(reason)
-    monkeypatch.setattr(records, "models_with_a_rule", lambda: [snapshot.load(SMALL)])
-
-
-@pytest.mark.usefixtures("one_model")
-def test_update_writes_what_check_then_accepts(tmp_path):
-    path = tmp_path / "caches.json"
-    records.update(path)
-    assert records.check(path) == []
-    written = json.loads(path.read_text())
-    assert written["models"] == [m for m in known.caches()["models"] if m["id"] == SMALL]
-
-
-@pytest.mark.usefixtures("one_model")
-def test_check_names_the_line_that_differs(tmp_path):
-    path = tmp_path / "caches.json"
-    path.write_text(Path(known.CACHES_FILE).read_text().replace("50331648", "50331649"))
-    changes = records.check(path)
-    assert '-     "held": 50331649,' in changes
-    assert '+     "held": 50331648,' in changes

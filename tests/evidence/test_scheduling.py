@@ -3,6 +3,7 @@
 import pytest
 
 from kvdocs.engines.vllm.pool import Options
+from kvdocs.evidence.known import recorded
 from kvdocs.evidence.vllm import scheduling
 from kvdocs.evidence.vllm.scheduling import CASES, COLUMNS
 from kvdocs.facts.snapshot import load
@@ -14,13 +15,13 @@ from kvdocs.workload.space import Space
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_step_is_the_recorded_engines(case):
-    recorded, simulated = scheduling.recorded()["cases"][case.name], scheduling.simulated(case)
+    engine, simulated = recorded("scheduling")["cases"][case.name], scheduling.simulated(case)
     for column in COLUMNS:
-        assert simulated[column] == recorded[column], column
+        assert simulated[column] == engine[column], column
 
 
 def test_the_record_is_vllms_and_its_cases_are_hard_ones():
-    record = scheduling.recorded()
+    record = recorded("scheduling")
     assert record["vllm"] == "0.33.0"
     assert {"what", "date", "python", "system"} <= set(record)
     assert list(record["cases"]) == [case.name for case in CASES]
@@ -33,7 +34,7 @@ def test_the_record_is_vllms_and_its_cases_are_hard_ones():
 
 def test_the_limit_admits_the_same_38_requests_and_changes_only_what_is_logged():
     """Figures of the experiment as published in claims.toml, of vLLM's record, and simulated."""
-    found = scheduling.recorded()["admission"]
+    found = recorded("scheduling")["admission"]
     assert found["pool_bytes"] == 6_600_000_000
     assert found["prompt_tokens"] == 3000
     assert found["at_4096"] == {"admitted": 38, "logged_concurrency": 28.1}
@@ -47,7 +48,7 @@ def test_with_windows_the_estimate_errs_to_the_safe_side_and_not_far():
     """Gemma-3-27b in vLLM: at every pool the estimate is above the share of steps that vLLM needed
     more; for a pool a tenth larger it is below. 11,644 steps of six runs, so 0.03 is allowed for.
     """
-    record = scheduling.recorded()["windows"]
+    record = recorded("scheduling")["windows"]
     assert (record["model"], record["sequences"]) == (scheduling.WINDOW_MODEL, 12)
     assert record["steps"] > 10_000
     workload = Workload()

@@ -4,11 +4,12 @@ import pytest
 
 from kvdocs.engines.vllm.pool import Options, Pool, plan
 from kvdocs.engines.vllm.states import rank_state
+from kvdocs.evidence.known import recorded
 from kvdocs.evidence.vllm import seats
 from kvdocs.facts.snapshot import load
 from kvdocs.workload.space import Space
 
-CASES = [(case, seats.recorded()["cases"][case.name]) for case in seats.CASES]
+CASES = [(case, recorded("seats")["cases"][case.name]) for case in seats.CASES]
 SPARE = {  # where not all grow in step
     "ibm-granite/granite-4.0-h-tiny": 1.25,  # a second state is held for a step or two
     "Qwen/Qwen3-Next-80B-A3B-Instruct": 1.25,
@@ -41,7 +42,7 @@ def test_as_many_fit_as_vllm_ran_and_few_less(case, found):
 
 
 def test_the_record_is_vllms_and_has_what_its_concurrency_is_no_count_of():
-    record = seats.recorded()
+    record = recorded("seats")
     assert record["vllm"] == "0.33.0"
     for found in record["cases"].values():
         if found["model"] in WINDOWS:

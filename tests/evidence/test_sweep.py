@@ -1,22 +1,22 @@
 """The sweep over all architectures: a pinned sample is run, and the record is consistent."""
 
-import argparse
-import json
 import os
 import time
 
 import pytest
 
+from kvdocs.cli import main
+from kvdocs.evidence.known import recorded
 from kvdocs.evidence.transformers import against_formula, sweep
 from kvdocs.evidence.transformers.caches import MeasureError
-from kvdocs.evidence.transformers.children import Limits, run_each
+from kvdocs.evidence.transformers.forked_jobs import Limits, run_each
 from kvdocs.evidence.transformers.targets import NO_CHANGE, Target, changes, targets
 from kvdocs.formula import ConfigError, layout_of
 from tests.installed import no_meta, older_classes
 
 # One for each way to keep tokens that the first release of the formula knew, and the smallest such.
 SAMPLE = ["gpt2", "qwen2", "gemma2", "deepseek_v3"]
-RECORD = json.loads(sweep.SWEEP_FILE.read_text(encoding="utf-8"))
+RECORD = recorded("sweep")
 BY_NAME = {f"{e['model_type']}/{e['class']}": e for e in RECORD["architectures"]}
 
 
@@ -100,21 +100,21 @@ def config_of(entry: dict) -> dict:
     return config
 
 
-def test_what_newly_cannot_run_fails_and_what_is_known_not_to_does_not():
-    new = {"model_type": "a", "class": "A", "status": "not run", "reason": "no"}
-    assert sweep.unexplained([new], {}) == [new]
-    assert sweep.unexplained([new], {"a/A": "exact"}) == [new]
-    assert sweep.unexplained([new], {"a/A": "not run"}) == []
-
-
 def test_every_change_is_of_an_architecture_and_says_why():
     names = {name for target in targets() for name in (target.name, target.model_type)}
     assert set(changes()) <= names
     assert all(change.why for change in changes().values())
 
 
-def command(*names: str) -> argparse.Namespace:
-    return argparse.Namespace(only=list(names), jobs=1)
+def check(name: str) -> int:
+    return main(["evidence", "check", "sweep", "--jobs", "1", "--only", name])
+
+
+def test_one_architecture_is_checked_alone(capsys):
+    if reason := older_classes():
+        pytest.skip(reason)
+    assert check("gpt2/GPT2LMHeadModel") == 0
+    assert "sweep.json: measured again, the same" in capsys.readouterr().out
 
 
 def test_an_unknown_cache_fails_the_command_and_names_the_class(monkeypatch, capsys):
@@ -122,19 +122,22 @@ def test_an_unknown_cache_fails_the_command_and_names_the_class(monkeypatch, cap
         raise ConfigError(source, "model_type", "has no rule")
 
     monkeypatch.setattr(against_formula, "layout_of", refuse)
-    assert sweep.run(command("gpt2/GPT2LMHeadModel")) == 1
-    error = capsys.readouterr().err
-    assert "gpt2 (GPT2LMHeadModel): no rule" in error
+    assert check("gpt2/GPT2LMHeadModel") == 1
+    lines = capsys.readouterr().out.splitlines()
+    (entry,) = [line for line in lines if line.startswith('+  {"model_type": "gpt2"')]
+    assert '"class": "GPT2LMHeadModel"' in entry
+    assert '"status": "no rule"' in entry
 
 
 def test_a_wrong_formula_fails_the_command_and_names_the_layer(monkeypatch, capsys):
     right = against_formula.layout_of
     other = {"n_head": 12, "n_embd": 1536}
     monkeypatch.setattr(against_formula, "layout_of", lambda c, s: right({**c, **other}, s))
-    assert sweep.run(command("gpt2/GPT2LMHeadModel")) == 1
-    error = capsys.readouterr().err
-    assert "gpt2 (GPT2LMHeadModel): differs: in 16 bits after 64 tokens" in error
-    assert "layer 0 holds 196,608 bytes, the formula says 393,216" in error
+    assert check("gpt2/GPT2LMHeadModel") == 1
+    said = capsys.readouterr()
+    assert '"status": "differs", "reason": "in 16 bits after 64 tokens' in said.out
+    assert "layer 0 holds 196,608 bytes, the formula says 393,216" in said.out
+    assert "0 exact of 1 run of 1 architectures" in said.err
 
 
 def test_a_misspelt_name_is_bad_input():

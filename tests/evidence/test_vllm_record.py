@@ -1,24 +1,29 @@
-"""serving/vllm/pool.py against the recorded runs of vLLM 0.33.0's planner, to the integer."""
+"""kvdocs.engines.vllm against the recorded runs of vLLM 0.33.0's planner, to the integer."""
 
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
 from kvdocs.engines.vllm.dtypes import KV_DTYPES, cards
 from kvdocs.engines.vllm.pool import Options, Plan, plan
 from kvdocs.engines.vllm.states import rank_state
-from kvdocs.evidence.vllm import planner_record as vllm_record
-from kvdocs.evidence.vllm.planner_record import cases
+from kvdocs.evidence.known import recorded
+from kvdocs.evidence.vllm.plans import RANKS, cases
 from kvdocs.facts.snapshot import load_all
 from kvdocs.formula import layout_of
 
+RECORD = recorded("vllm")
 MODELS = {model.id: model for model in load_all()}
 CONFIGS = {name: model.config for name, model in MODELS.items()}
-CONFIGS |= {entry["id"]: entry["config"] for entry in vllm_record.load()["beside"]}
+CONFIGS |= {entry["id"]: entry["config"] for entry in RECORD["beside"]}
 RUNS = defaultdict(list)
 for run in cases():
     RUNS[run.model_id].append(run)
+
+
+def _options(name: str, flags: dict) -> Options:
+    return Options(**flags, state=rank_state(CONFIGS[name], flags["tensor_parallel_size"], name))
 
 
 def _answer(found: Plan) -> tuple[float, ...]:
@@ -31,20 +36,18 @@ def _answer(found: Plan) -> tuple[float, ...]:
 def test_blocks_tokens_and_concurrency_are_the_planners(name):
     layout = layout_of(CONFIGS[name])
     for case in RUNS[name]:
-        assert _answer(plan(layout, case.options, case.available)) == case.answer, case
+        options = _options(name, asdict(case.flags))
+        assert _answer(plan(layout, options, case.available)) == case.answer, case
 
 
 def test_where_kv_heads_cannot_be_shared_vllm_refuses_too():
     """vLLM asks that attention heads divide; where KV heads cannot be shared, those do not."""
-    record = vllm_record.load()
     refused = {
         (model["id"], ranks)
-        for model in (*record["models"], *record["beside"])
+        for model in (*RECORD["models"], *RECORD["beside"])
         for ranks in model["refused"]
     }
-    stopped = {
-        (name, ranks) for name in RUNS for ranks in vllm_record.RANKS if not _shareable(name, ranks)
-    }
+    stopped = {(name, ranks) for name in RUNS for ranks in RANKS if not _shareable(name, ranks)}
     assert ("openai-community/gpt2", 8) in stopped
     assert stopped < refused
 
@@ -62,24 +65,23 @@ def _shareable(name: str, ranks: int) -> bool:
 
 
 def test_the_record_covers_what_it_says():
-    record = vllm_record.load()
-    assert (record["vllm"], record["ranks"], record["dtypes"]) == (
+    assert (RECORD["vllm"], RECORD["ranks"], RECORD["dtypes"]) == (
         "0.33.0",
         [1, 2, 4, 8],
         ["auto", "fp8"],
     )
-    assert len(record["memory"]) == len(record["limits"]) == 3
-    assert (record["models_read"], record["runs"]) == (len(record["models"]), len(list(cases())))
-    names = {model["id"] for model in record["models"]} | set(record["unread"])
+    assert len(RECORD["memory"]) == len(RECORD["limits"]) == 3
+    assert (RECORD["models_read"], RECORD["runs"]) == (len(RECORD["models"]), len(list(cases())))
+    names = {model["id"] for model in RECORD["models"]} | set(RECORD["unread"])
     assert names == set(MODELS)
-    assert record["unread"] == {}
+    assert RECORD["unread"] == {}
     starts = [len(case.answer) == 3 for case in cases()]
     assert 0.5 < sum(starts) / len(starts) < 0.95  # some runs refuse to start, most do not
 
 
 def test_every_kind_of_model_was_run_with_every_other_flag():
-    flags = {name for entry in vllm_record.load()["variants"] for name in entry["options"]}
-    assert flags == set(vllm_record.load()["flags"]) - {"state"}
-    dtypes = {entry["options"].get("kv_cache_dtype") for entry in vllm_record.load()["variants"]}
+    flags = {name for entry in RECORD["variants"] for name in entry["options"]}
+    assert flags == set(RECORD["flags"])
+    dtypes = {entry["options"].get("kv_cache_dtype") for entry in RECORD["variants"]}
     amd = {name for name in KV_DTYPES if cards(name).maker == "AMD"}
     assert dtypes - {None} | {"auto", "fp8"} == set(KV_DTYPES) - amd

@@ -3,7 +3,7 @@
 import pytest
 
 from kvdocs.evidence import known
-from kvdocs.evidence.transformers import records
+from kvdocs.evidence.transformers import snapshot_caches as records
 from kvdocs.evidence.transformers.caches import parameter_bytes
 from kvdocs.evidence.transformers.weights import FEWER_BITS, MORE, NOT_ITEMISED
 from tests.installed import missing_architecture

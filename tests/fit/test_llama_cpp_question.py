@@ -7,7 +7,7 @@ import pytest
 
 from kvdocs.engines.llama_cpp.hold import WEIGHT_BITS
 from kvdocs.engines.weights import weights_in
-from kvdocs.evidence.llama_cpp.contexts import record
+from kvdocs.evidence.known import recorded
 from kvdocs.facts.snapshot import load
 from kvdocs.fit.answer import Question, fit, what_helps
 from kvdocs.fit.options import question
@@ -18,7 +18,7 @@ N_CTX_SEQ = re.compile(r"n_ctx_seq += (\d+)")
 QWEN = load("Qwen/Qwen2.5-7B-Instruct")
 CASES = [
     case
-    for case in record()["cases"]
+    for case in recorded("llama_cpp")["cases"]
     if case["made"] and not case["context"]["swa_full"] and case["context"]["flash_attention"]
 ]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvdocs.evidence.llama_cpp.contexts import record
+from kvdocs.evidence.known import recorded
 from kvdocs.site.expressions import evaluate
 from kvdocs.site.scope import scope
 
@@ -16,7 +16,7 @@ def value(expression):
 def test_llama_cpp_takes_what_its_log_says():
     [case] = [
         case
-        for case in record()["cases"]
+        for case in recorded("llama_cpp")["cases"]
         if case["model"].startswith("Qwen/Qwen2.5-7B") and case["context"]["n_ctx"] == 4000
     ]
     assert "size =  224.00 MiB" in case["log"][-1]

@@ -1,8 +1,7 @@
 """Which architectures vLLM 0.33.0 can run at all.
 
 In: a published config. Out: vLLM's reason where it has no class for the architecture. The lists are
-in ``architectures.json``; ``python -m kvdocs.evidence.vllm.architectures`` takes them from vLLM's
-registry, in the environment of ``make test-engines``.
+in ``architectures.json``; ``kvdocs evidence update architectures`` takes them from vLLM's registry.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 In: a layout, its config, a ``--kv-cache-dtype`` and, where it is known, the card. Out: vLLM's
 reason where it refuses to start. What a format takes of a card alone is in ``dtypes.py``.
-Paths are in the vLLM 0.33.0 wheel. ``kvdocs.evidence.vllm.backends`` asks vLLM's own chooser, and
-the engine tests hold this module against it.
+Paths are in the vLLM 0.33.0 wheel. ``kvdocs.evidence.vllm.kernels`` asks vLLM's own choosers, and
+the tests hold this module against that record.
 """
 
 from __future__ import annotations

@@ -25,14 +25,14 @@ from ctypes import (
     c_void_p,
 )
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from kvdocs.evidence.needs import LLAMA_CPP
+
 Value = int | float | bool | str | list[int] | list[bool]
 PACKAGE = "xllamacpp"
-VERSION = "2026.10.11549"  # whose llama.h the structures below repeat
 GGUF_INT32, GGUF_BOOL = 5, 7  # ggml/include/gguf.h
 DEBUG = 1  # enum ggml_log_level in ggml/include/ggml.h
 TYPE_NUMBERS = {  # enum ggml_type in ggml/include/ggml.h
@@ -48,7 +48,7 @@ TYPE_NUMBERS = {  # enum ggml_type in ggml/include/ggml.h
 }
 
 
-class LlamaCppMissing(RuntimeError):
+class LlamaCppMissing(ValueError):
     """The pinned build of llama.cpp is not installed; the message says how to get it."""
 
 
@@ -128,22 +128,10 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
-def missing() -> str:
-    """Why llama.cpp cannot be run here; empty where it can."""
-    try:
-        found = version(PACKAGE)
-    except PackageNotFoundError:
-        found = "no version"
-    if found == VERSION:
-        return ""
-    return f"needs llama.cpp as in {PACKAGE} {VERSION}, found {found}: make test-engines"
-
-
 def build() -> dict[str, str]:
-    """Which build runs: package, version, file and its SHA-256."""
+    """Which build runs: its file and the file's SHA-256."""
     path = _path()
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return {"package": PACKAGE, "version": VERSION, "file": path.name, "sha256": digest}
+    return {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
 def log_of_context(model: int, settings: Mapping[str, int | bool]) -> tuple[bool, list[str]]:
@@ -210,7 +198,7 @@ def _put(library: ctypes.CDLL, header: int, key: str, value: Value) -> None:
 @cache
 def _library() -> ctypes.CDLL:
     """The library, its log going to ``_log``."""
-    if reason := missing():
+    if reason := LLAMA_CPP.missing():
         raise LlamaCppMissing(reason)
     library = ctypes.CDLL(str(_path()))
     for name, (result, arguments) in SIGNATURES.items():
@@ -238,5 +226,5 @@ def _path() -> Path:
     spec = find_spec(PACKAGE)
     folders = spec.submodule_search_locations if spec else None
     if not folders:
-        raise LlamaCppMissing(missing())
+        raise LlamaCppMissing(LLAMA_CPP.missing())
     return next(Path(folders[0]).glob("*.so"))

@@ -147,7 +147,7 @@ def measure(
         raise MeasureError(
             f"{source}: its decoder also keeps K and V of the encoder's output, whose length the "
             "config does not fix, and this command runs the decoder only. For its architecture "
-            "with an encoder's output: kvdocs evidence sweep --only MODEL_TYPE."
+            "with an encoder's output: kvdocs evidence check sweep --only MODEL_TYPE."
         )
     model = build_decoder(config, source, device, dtype)
     steps: list[Step] = []

@@ -1,64 +1,63 @@
-"""``kvdocs evidence sweep``: every architecture of the installed transformers against the formula.
+"""Every architecture of the installed transformers against the formula: the record ``sweep``.
 
-In: transformers. Out: ``records/sweep.json``, an entry for every architecture, those that cannot
-be run included. A run that was broken off goes on where it stopped.
+In: transformers. Out: the content of ``records/sweep.json``, an entry for every architecture, those
+that cannot be run included. A run that was broken off goes on where it stopped.
 """
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kvdocs.evidence import known
 from kvdocs.evidence.transformers import against_formula
 from kvdocs.evidence.transformers.caches import MeasureError, versions
-from kvdocs.evidence.transformers.children import Limits, run_each
+from kvdocs.evidence.transformers.forked_jobs import Limits, run_each
 from kvdocs.evidence.transformers.targets import Change, Target, change_for, targets
 
-SWEEP_FILE = Path(known.SWEEP_FILE)
 PARTIAL_FILE = Path(".cache") / "sweep-partial.jsonl"
 LIMITS = Limits(memory=8 * 1024**3, seconds=300)
 WHAT = (
     "Every architecture of transformers that generates text, built from its config class's "
     "defaults and run: a prompt, then one decoded token. held is what all tensors of the cache "
     "show, formula what kvdocs computes for it; transformers' sliding layers show window - 1 "
-    "tokens. equal: in every layer, or in total where state lies outside layers. "
-    "To run it again: kvdocs evidence sweep"
+    "tokens. equal: in every layer, or in total where state lies outside layers."
 )
 
 
-def run(args: argparse.Namespace) -> int:
-    """``kvdocs evidence sweep``: 0 where every cache is as the formula says, else 1.
+def measured(only: Sequence[str] = (), jobs: int = 2) -> dict[str, Any]:
+    """The record's content; of the architectures that ``only`` names, where it names some.
 
-    An architecture without a rule, or that cannot run, is a failure unless the last record says
-    so already.
+    ``jobs`` processes run at once; each takes one architecture.
 
     Raises:
-        MeasureError: torch or transformers is missing, or ``--only`` names nothing.
+        MeasureError: torch or transformers is missing, or a name fits no architecture.
     """
-    chosen, before = choose(args.only), recorded()
+    chosen = choose(only)
     _import_once()
-    entries = sweep(chosen, args.jobs, PARTIAL_FILE if not args.only else None)
-    if args.only:
-        print(json.dumps(entries, indent=1))
-    else:
-        SWEEP_FILE.write_text(record_text(entries), encoding="utf-8")
+    entries = sweep(chosen, jobs, None if only else PARTIAL_FILE)
+    if not only:
         PARTIAL_FILE.unlink(missing_ok=True)
-    wrong = unexplained(entries, before)
     print(summary(entries), file=sys.stderr)
-    for entry in wrong:
-        line = f"{entry['model_type']} ({entry['class']}): {entry['status']}: {entry['reason']}"
-        print(line, file=sys.stderr)
-    return 1 if wrong else 0
+    return {"totals": totals(entries), "architectures": entries}
 
 
-def choose(names: list[str]) -> list[Target]:
+def only(content: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The content of the record reduced to the architectures that are named."""
+    entries = [
+        entry
+        for entry in content["architectures"]
+        if any(_named(Target(entry["model_type"], entry["class"]), name) for name in names)
+    ]
+    return content | {"totals": totals(entries), "architectures": entries}
+
+
+def choose(names: Sequence[str]) -> list[Target]:
     """The targets named by model_type, class or model_type/class; all where none is named.
 
     Raises:
@@ -76,27 +75,6 @@ def choose(names: list[str]) -> list[Target]:
     return [target for target in listed if any(_named(target, name) for name in names)]
 
 
-def recorded(path: Path = SWEEP_FILE) -> dict[str, str]:
-    """The status of every architecture in the last record, by its name."""
-    if not path.exists():
-        return {}
-    entries = json.loads(path.read_text(encoding="utf-8"))["architectures"]
-    return {f"{entry['model_type']}/{entry['class']}": entry["status"] for entry in entries}
-
-
-def unexplained(entries: list[dict[str, Any]], before: dict[str, str]) -> list[dict[str, Any]]:
-    """Entries that differ, and those without a rule or a run where the record had them so not."""
-    return [
-        entry
-        for entry in entries
-        if entry["status"] == "differs"
-        or (
-            entry["status"] in ("no rule", "not run")
-            and before.get(f"{entry['model_type']}/{entry['class']}") != entry["status"]
-        )
-    ]
-
-
 def sweep(chosen: list[Target], jobs: int, partial: Path | None = None) -> list[dict[str, Any]]:
     """The entries of the chosen targets, in their order; ``partial`` keeps what is done."""
     done = _resume(partial)
@@ -109,23 +87,6 @@ def sweep(chosen: list[Target], jobs: int, partial: Path | None = None) -> list[
         _keep(partial, target, entry)
         _progress(len(done), len(chosen), target, counts)
     return [done[target.name] for target in chosen]
-
-
-def record_text(entries: list[dict[str, Any]]) -> str:
-    """The record as it is written: one line per architecture, so that a change is one line."""
-    import datetime
-    import platform
-
-    head = {
-        "what": WHAT,
-        "date": datetime.date.today().isoformat(),
-        **versions(),
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "totals": totals(entries),
-    }
-    lines = ",\n".join("  " + json.dumps(entry) for entry in entries)
-    return json.dumps(head, indent=1)[:-2] + f',\n "architectures": [\n{lines}\n ]\n}}\n'
 
 
 def totals(entries: list[dict[str, Any]]) -> dict[str, int]:

@@ -1,31 +1,28 @@
-"""The architectures that vLLM 0.33.0 can run, from its own registry.
+"""The architectures that vLLM 0.33.0 can run, from its own registry: the record ``architectures``.
 
-``python -m kvdocs.evidence.vllm.architectures`` writes ``serving/vllm/architectures.json`` in the
-environment of ``make test-engines``. Of transformers' classes it lists those that write text and
-that vLLM takes in place of one of its own (model_executor/models/registry.py:1308).
+In: vLLM and transformers. Out: the content of ``engines/vllm/architectures.json``.
 """
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
-
-from kvdocs.engines.vllm.architectures import FILE
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from typing import Any
 
+WHAT = (
+    "The architectures that vLLM can run, from its registry: own with a class of its own, until "
+    "which version, plugins at which address. Of transformers' classes through_transformers lists "
+    "those that write text and that vLLM takes in place of one of its own "
+    "(model_executor/models/registry.py:1308). Names with one of the endings stand for each other."
+)
 WRITERS = tuple(
     f"MODEL_FOR_{kind}_MAPPING_NAMES"
     for kind in ("CAUSAL_LM", "SEQ_TO_SEQ_CAUSAL_LM", "IMAGE_TEXT_TO_TEXT", "SPEECH_SEQ_2_SEQ")
 )
 
 
-def made() -> dict[str, Any]:
-    """The file's content."""
-    from importlib.metadata import version
-
+def measured() -> dict[str, Any]:
+    """The record's content."""
     import vllm.config  # noqa: F401  first: the modules below import it, and it them
     from vllm.config.model import iter_architecture_defaults
     from vllm.model_executor.models import registry
@@ -33,8 +30,6 @@ def made() -> dict[str, Any]:
     own = sorted(registry.ModelRegistry.get_supported_archs())
     others = sorted(set(_writers()) - set(own))
     return {
-        "vllm": version("vllm"),
-        "transformers": version("transformers"),
         "endings": [ending for ending, _ in iter_architecture_defaults()],
         "own": own,
         "through_transformers": [name for name in others if _compatible(name)],
@@ -59,13 +54,3 @@ def _compatible(name: str) -> bool:
     except (AttributeError, ImportError):  # its module wants a package that is not installed
         return False
     return bool(found.is_backend_compatible() or found._can_set_attn_implementation())
-
-
-def text(content: dict[str, Any]) -> str:
-    """The file as written."""
-    return json.dumps(content, indent=1) + "\n"
-
-
-if __name__ == "__main__":
-    Path(FILE).write_text(text(made()), encoding="utf-8")
-    print(FILE)

@@ -16,11 +16,11 @@ from functools import cache
 from types import SimpleNamespace
 from unittest.mock import MagicMock, patch
 
+from kvdocs.evidence.vllm.geometry import Geometry
+
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from typing import Any
-
-    from kvdocs.evidence.vllm.specs import Geometry
 
 BACKENDS = "vllm.v1.attention.backends"
 KERNELS = ("flashinfer", *(f"flashinfer.{part}" for part in ("decode", "prefill", "utils", "mla")))

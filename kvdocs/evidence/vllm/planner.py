@@ -1,30 +1,37 @@
 """vLLM 0.33.0's own planner, run for real without a GPU.
 
-In: a published config and the flags. Out: the blocks, tokens and concurrency that vLLM would log.
-vLLM reads the config itself (head counts, head sizes, windows), makes its own KVCacheSpec of every
-layer and plans the pool; nothing of ``kvdocs.formula`` or ``kvdocs.engines`` takes part, except
-that the flags come as ``Options``. Only the engine's configuration object is a stand-in, since the
-real one wants a GPU.
-
-Needs the environment of ``make test-engines``; everybody else reads ``records/vllm.json``, which
-``kvdocs.evidence.vllm.planner_record`` writes. One planner run takes milliseconds, the import 20 s.
+In: what vLLM read from a config, and the flags. Out: the blocks, tokens and concurrency that vLLM
+would log. vLLM makes its own KVCacheSpec of every layer and plans the pool; nothing of
+``kvdocs.formula`` or ``kvdocs.engines`` takes part. Only the engine's configuration object is a
+stand-in, since the real one wants a GPU. One run takes milliseconds, the import 20 s.
 """
 
 from __future__ import annotations
 
-import json
-import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
 
-from kvdocs.engines.vllm.pool import Options
-from kvdocs.evidence.vllm.specs import Geometry, layer_kinds, specs, state_dtype, torch_dtype
+from kvdocs.evidence.vllm.geometry import Geometry
+from kvdocs.evidence.vllm.specs import specs, state_dtype, torch_dtype
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from typing import Any
+
+
+@dataclass(frozen=True)
+class Flags:
+    """The flags that the planner reads, as vLLM names them; lengths in tokens."""
+
+    max_model_len: int = 32_768
+    kv_cache_dtype: str = "auto"
+    block_size: int = 16
+    tensor_parallel_size: int = 1
+    pipeline_parallel_size: int = 1
+    decode_context_parallel_size: int = 1
+    max_num_batched_tokens: int = 2_048
+    async_scheduling: bool = True
+    prefix_caching: bool = True
 
 
 @dataclass(frozen=True)
@@ -37,11 +44,11 @@ class Planned:
     error: str = ""
 
 
-def planned(found: Geometry, options: Options, available_bytes: int) -> Planned:
+def planned(found: Geometry, flags: Flags, available_bytes: int) -> Planned:
     """Run the planner for one model, one set of flags and one amount of memory on every rank."""
     from vllm.v1.core import kv_cache_utils as utils
 
-    config = _configuration(found, options)
+    config = _configuration(found, flags)
     try:
         pool = _pool(found, config, available_bytes)
     except ValueError as error:
@@ -50,13 +57,13 @@ def planned(found: Geometry, options: Options, available_bytes: int) -> Planned:
     return Planned(pool.num_blocks, tokens, concurrency)
 
 
-def planned_pool(found: Geometry, options: Options, available_bytes: int) -> Any:
+def planned_pool(found: Geometry, flags: Flags, available_bytes: int) -> Any:
     """The KVCacheConfig that the planner gives the scheduler.
 
     Raises:
         ValueError: vLLM refuses to start.
     """
-    return _pool(found, _configuration(found, options), available_bytes)
+    return _pool(found, _configuration(found, flags), available_bytes)
 
 
 def _pool(found: Geometry, config: Any, available_bytes: int) -> Any:
@@ -70,11 +77,11 @@ def _pool(found: Geometry, config: Any, available_bytes: int) -> Any:
     return utils.generate_scheduler_kv_cache_config(plans)
 
 
-def refused(found: Geometry, options: Options) -> str:
+def refused(found: Geometry, flags: Flags) -> str:
     """Why vLLM refuses to share the model among so many ranks; empty where it does not."""
     from vllm.config import ModelConfig
 
-    config = _configuration(found, options)
+    config = _configuration(found, flags)
     try:
         ModelConfig.verify_with_parallel_config(config.model_config, config.parallel_config)
     except ValueError as error:
@@ -82,29 +89,7 @@ def refused(found: Geometry, options: Options) -> str:
     return ""
 
 
-def geometry(config: Mapping[str, Any]) -> Geometry:
-    """What vLLM reads from a published config, with its own code.
-
-    Raises:
-        ValueError: vLLM or its transformers does not know the architecture.
-    """
-    import vllm.config  # noqa: F401  first: the modules below import it, and it them
-    from vllm.transformers_utils.config import get_config, get_hf_text_config
-    from vllm.transformers_utils.model_arch_config_convertor import (
-        MODEL_ARCH_CONFIG_CONVERTORS,
-        ModelArchConfigConvertorBase,
-    )
-
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "config.json").write_text(json.dumps(config), encoding="utf-8")
-        whole = get_config(folder, trust_remote_code=False)
-        text = get_hf_text_config(whole)
-        convertor = MODEL_ARCH_CONFIG_CONVERTORS.get(whole.model_type, ModelArchConfigConvertorBase)
-        arch = convertor(whole, text).convert()
-    return Geometry(arch, text, layer_kinds(text, arch.total_num_hidden_layers))
-
-
-def _configuration(found: Geometry, options: Options) -> Any:
+def _configuration(found: Geometry, flags: Flags) -> Any:
     """The attributes of VllmConfig that the planner reads; its own code where it computes."""
     from vllm.config import ModelConfig, VllmConfig
     from vllm.v1.kv_cache_layout import KVCacheLayout
@@ -112,8 +97,8 @@ def _configuration(found: Geometry, options: Options) -> Any:
     model = SimpleNamespace(
         model_arch_config=found.arch,
         use_mla=found.arch.is_deepseek_mla,
-        max_model_len=options.max_model_len,
-        original_max_model_len=options.max_model_len,
+        max_model_len=flags.max_model_len,
+        original_max_model_len=flags.max_model_len,
         supports_kv_cache_grouping=False,
         dtype=torch_dtype("bfloat16"),
         hf_config=found.text,
@@ -130,32 +115,32 @@ def _configuration(found: Geometry, options: Options) -> Any:
     config = SimpleNamespace(
         model_config=model,
         cache_config=SimpleNamespace(
-            block_size=options.block_size,
-            cache_dtype=options.kv_cache_dtype,
+            block_size=flags.block_size,
+            cache_dtype=flags.kv_cache_dtype,
             num_gpu_blocks_override=None,
             prefix_cache_retention_interval=None,
             skip_page_size_padded=None,
             kv_cache_dtype_skip_layers=[],
-            mamba_cache_mode="align" if options.prefix_caching else "none",
+            mamba_cache_mode="align" if flags.prefix_caching else "none",
             mamba_cache_dtype="auto",
             mamba_ssm_cache_dtype=state_dtype(found.text),
-            mamba_block_size=options.block_size,
+            mamba_block_size=flags.block_size,
             mamba_page_size_padded=None,
             use_replayssm=False,
             get_resolved_kv_cache_layout=lambda: KVCacheLayout.LBNHC,
         ),
         parallel_config=SimpleNamespace(
-            tensor_parallel_size=options.tensor_parallel_size,
-            pipeline_parallel_size=options.pipeline_parallel_size,
-            decode_context_parallel_size=options.decode_context_parallel_size,
+            tensor_parallel_size=flags.tensor_parallel_size,
+            pipeline_parallel_size=flags.pipeline_parallel_size,
+            decode_context_parallel_size=flags.decode_context_parallel_size,
             enable_hc_sp=False,
             enable_expert_parallel=False,
         ),
         scheduler_config=SimpleNamespace(
-            max_num_batched_tokens=options.max_num_batched_tokens,
+            max_num_batched_tokens=flags.max_num_batched_tokens,
             max_num_seqs=1,  # read for buffers outside the pool
-            async_scheduling=options.async_scheduling,
-            max_num_encoder_input_tokens=options.max_num_batched_tokens,  # config/scheduler.py:306
+            async_scheduling=flags.async_scheduling,
+            max_num_encoder_input_tokens=flags.max_num_batched_tokens,  # config/scheduler.py:306
             # config/vllm.py:2235: off for chunks, unless an environment variable asks otherwise
             disable_hybrid_kv_cache_manager="chunked_attention" in found.kinds,
         ),

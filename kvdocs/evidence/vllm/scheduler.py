@@ -3,8 +3,6 @@
 In: requests with their arrival, the limits of a server, a model. Out: what every step did. The
 configuration, the scheduler and the cache manager are vLLM's; a stand-in for the model answers
 every request that is read with one token. Prefix caching and asynchronous scheduling are off.
-
-Needs the environment of ``make test-engines``.
 """
 
 from __future__ import annotations
@@ -12,11 +10,12 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
-from kvdocs.engines.vllm.groups import Group
-from kvdocs.engines.vllm.pool import Options, Pool
-from kvdocs.facts.hub import find
+from kvdocs.evidence.vllm.geometry import geometry, published
+from kvdocs.evidence.vllm.planner import Flags, planned_pool
 from kvdocs.workload.request_log import Request
 from kvdocs.workload.simulation import Server, Step
 
@@ -37,7 +36,7 @@ def engine_steps(
 ) -> Iterator[Step]:
     """The steps of vLLM's scheduler until every request has its answer.
 
-    ``planned`` is the pool as vLLM's planner gives it (``kvdocs.evidence.vllm.planned_pool``); else
+    ``planned`` is the pool as vLLM's planner gives it (``planned_pool``); else
     it is made of ``server.blocks`` blocks for ``model``.
     """
     from vllm.v1.outputs import ModelRunnerOutput
@@ -102,8 +101,8 @@ def _config(server: Server, max_model_len: int, caching: bool = False) -> Any:
     from vllm.config import CacheConfig, DeviceConfig, ModelConfig, SchedulerConfig, VllmConfig
 
     with tempfile.TemporaryDirectory() as folder:
-        published = dict(find(MODEL).config) | {"architectures": ["Qwen2ForCausalLM"]}
-        (Path(folder) / "config.json").write_text(json.dumps(published), encoding="utf-8")
+        named = published(MODEL) | {"architectures": ["Qwen2ForCausalLM"]}
+        (Path(folder) / "config.json").write_text(json.dumps(named), encoding="utf-8")
         model = ModelConfig(
             model=folder, skip_tokenizer_init=True, dtype="bfloat16", max_model_len=max_model_len
         )
@@ -129,27 +128,14 @@ def _config(server: Server, max_model_len: int, caching: bool = False) -> Any:
 
 
 def _pool(server: Server, model: str = MODEL) -> Any:
-    """vLLM's description of a model's pool: the blocks of ``server`` and the one held back."""
-    from vllm.v1.kv_cache_interface import KVCacheConfig, KVCacheGroupSpec
-
-    groups = Pool.of(find(model).layout, Options(1, block_size=server.block_tokens)).groups
-    specs = [
-        KVCacheGroupSpec([f"layer.{layer}" for layer, _ in group.pages], _spec(group))
-        for group in groups
-    ]
-    return KVCacheConfig(server.blocks + 1, [], specs)
+    """The pool that vLLM plans for a model, with the blocks of ``server`` and the one held back."""
+    return replace(_planned(model, server.block_tokens), num_blocks=server.blocks + 1)
 
 
-def _spec(group: Group) -> Any:
-    import torch
-    from vllm.v1.kv_cache_interface import FullAttentionSpec, SlidingWindowSpec
-
-    _, page = group.pages[0]
-    heads, head_dim, _ = page.shape
-    shape = {"block_size": page.block_size, "num_kv_heads": heads, "head_size": head_dim}
-    if page.window is None:
-        return FullAttentionSpec(**shape, dtype=torch.bfloat16)
-    return SlidingWindowSpec(**shape, dtype=torch.bfloat16, sliding_window=page.window)
+@cache
+def _planned(model: str, block_tokens: int) -> Any:
+    flags = Flags(block_size=block_tokens, async_scheduling=False, prefix_caching=False)
+    return planned_pool(geometry(published(model)), flags, 2**40)
 
 
 def _scheduler(server: Server, max_model_len: int, pool: Any, caching: bool) -> Any:

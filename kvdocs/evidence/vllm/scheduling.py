@@ -1,27 +1,20 @@
 """The simulation and the estimate held against vLLM's own scheduler and cache manager.
 
 In: ``CASES``, each a seeded list of requests with the limits of a server, and two experiments.
-Out: their record, for machines without vLLM. Nothing but ``update`` writes it, and it runs vLLM.
-
-    .venv-engines/bin/python -m kvdocs.evidence.vllm.scheduling update
+Out: the content of the record ``scheduling``, for machines without vLLM.
 """
 
 from __future__ import annotations
 
-import json
 import random
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from kvdocs.evidence.again import problem
 from kvdocs.evidence.vllm.scheduler import MODEL, engine_steps, logged_concurrency
 from kvdocs.workload.request_log import Request
 from kvdocs.workload.simulation import Server, Step, simulate
 
-RECORD = Path(__file__).parents[1] / "records" / "scheduling.json"
 FACT_POOL = 6_600_000_000  # bytes of cache in the admission experiment
 FACT_BLOCK = 917_504  # bytes of a block of MODEL: 16 tokens of 57,344
 FACT_REQUEST = Request(prompt=3000, output=8)
@@ -141,29 +134,13 @@ def simulated(case: Case) -> dict[str, list[Any]]:
     return columns(simulate(requests, case.server, arrivals))
 
 
-def recorded(path: Path = RECORD) -> dict[str, Any]:
-    """The record as it was written."""
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
-
-
 def measured() -> dict[str, Any]:
-    """The record's content, from vLLM run now."""
-    import datetime
-    import platform
-
-    import vllm
-
+    """The record's content; takes a minute."""
     cases = {}
     for case in CASES:
         requests, arrivals = case.draw()
         cases[case.name] = columns(engine_steps(requests, case.server, arrivals))
     return {
-        "what": WHAT,
-        "date": datetime.date.today().isoformat(),
-        "vllm": vllm.__version__,
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
         "model": MODEL,
         "steps": sum(len(one["tokens"]) for one in cases.values()),
         "admission": {
@@ -174,34 +151,3 @@ def measured() -> dict[str, Any]:
         "windows": _windows(),
         "cases": cases,
     }
-
-
-def update(path: Path = RECORD) -> None:
-    """Run vLLM and write the record; takes a few minutes."""
-    content = measured()
-    cases = content.pop("cases")
-    rows = ",\n".join(
-        f" {json.dumps(name)}: {{\n  {_rows(found)}\n }}" for name, found in cases.items()
-    )
-    head = json.dumps(content, indent=1).removesuffix("\n}")
-    path.write_text(f'{head},\n "cases": {{\n{rows}\n }}\n}}\n', encoding="utf-8")
-
-
-def _rows(found: dict[str, list[Any]]) -> str:
-    return ",\n  ".join(
-        f"{json.dumps(name)}: {json.dumps(values, separators=(',', ':'))}"
-        for name, values in found.items()
-    )
-
-
-def main() -> int:
-    """``update``; exit status 2 for bad input, and where vLLM is missing."""
-    if stopped := problem("kvdocs.evidence.vllm.scheduling"):
-        print(stopped, file=sys.stderr)
-        return 2
-    update()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,30 +1,21 @@
 """How many equal requests vLLM 0.33.0's own planner and scheduler run at once, found by trying.
 
-In: ``CASES``: a model, the memory for its cache, the tokens of every request. Out: their record,
-for machines without vLLM. The pool is vLLM's own plan, the steps are its scheduler's; nothing of
-``kvdocs.engines.vllm`` takes part but the names of the flags.
-
-    .venv-engines/bin/python -m kvdocs.evidence.vllm.seats update
+In: ``CASES``: a model, the memory for its cache, the tokens of every request. Out: the content of
+the record ``seats``, for machines without vLLM. The pool is vLLM's own plan, the steps are its
+scheduler's; nothing of ``kvdocs.engines`` takes part.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from kvdocs.engines.vllm.layers import Options
-from kvdocs.evidence.again import problem
-from kvdocs.evidence.vllm.planner import geometry, planned, planned_pool
+from kvdocs.evidence.vllm.geometry import geometry, published
+from kvdocs.evidence.vllm.planner import Flags, planned, planned_pool
 from kvdocs.evidence.vllm.scheduler import engine_steps
-from kvdocs.facts.hub import find as published
 from kvdocs.workload.request_log import Request
 from kvdocs.workload.simulation import Server
 
-RECORD = Path(__file__).parents[1] / "records" / "seats.json"
-MAX_MODEL_LEN = 32_768
 MOST = 1024  # requests
 WHAT = (
     "The most equal requests, all there from the start, that vLLM's Scheduler runs at once without "
@@ -67,17 +58,17 @@ CASES = (
 )
 
 
-def measured_case(case: Case) -> dict[str, Any]:
+def _measured(case: Case) -> dict[str, Any]:
     """What vLLM does with one case."""
-    found = geometry(published(case.model).config)
-    pool = planned_pool(found, Options(MAX_MODEL_LEN), case.available)
+    found = geometry(published(case.model))
+    pool = planned_pool(found, Flags(), case.available)
     low, high = 0, 1
     while high <= MOST and _together(case, pool, high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if _together(case, pool, middle) else (low, middle)
-    logged = planned(found, Options(case.tokens), case.available).concurrency
+    logged = planned(found, Flags(case.tokens), case.available).concurrency
     return {
         "model": case.model,
         "available_bytes": case.available,
@@ -93,45 +84,13 @@ def _together(case: Case, pool: Any, count: int) -> bool:
     """Whether so many run at once, none preempted."""
     requests = [Request(case.prompt, case.tokens - case.prompt)] * count
     server, most = Server(pool.num_blocks - 1, max_num_seqs=MOST), 0
-    for step in engine_steps(requests, server, [0] * count, MAX_MODEL_LEN, planned=pool):
+    for step in engine_steps(requests, server, [0] * count, planned=pool):
         if step.preempted:
             return False
         most = max(most, step.running)
     return most == count
 
 
-def recorded(path: Path = RECORD) -> dict[str, Any]:
-    """The record as it was written."""
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
-
-
-def update(path: Path = RECORD) -> None:
-    """Run vLLM and write the record; takes some minutes."""
-    import datetime
-    import platform
-
-    import vllm
-
-    content = {
-        "what": WHAT,
-        "date": datetime.date.today().isoformat(),
-        "vllm": vllm.__version__,
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "cases": {case.name: measured_case(case) for case in CASES},
-    }
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-
-
-def main() -> int:
-    """``update``; exit status 2 for bad input, and where vLLM is missing."""
-    if stopped := problem("kvdocs.evidence.vllm.seats"):
-        print(stopped, file=sys.stderr)
-        return 2
-    update()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def measured() -> dict[str, Any]:
+    """The record's content; takes some minutes."""
+    return {"cases": {case.name: _measured(case) for case in CASES}}

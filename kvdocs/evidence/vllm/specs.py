@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
 from unittest.mock import MagicMock, patch
 
 from kvdocs.evidence.vllm.backends import flashinfer_backend
-from kvdocs.evidence.vllm.compressed import specs_of_stages
-from kvdocs.evidence.vllm.sparse import SPARSE_CARDS, sparse_format
+from kvdocs.evidence.vllm.deepseek_v4 import specs_of_stages
+from kvdocs.evidence.vllm.geometry import Geometry
+from kvdocs.evidence.vllm.sparse_latents import SPARSE_CARDS, sparse_format
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
@@ -32,54 +32,6 @@ STATE_MODELS = {  # models whose layers without attention keep a state: module a
     "qwen3_5_text": ("qwen3_next", "Qwen3NextForCausalLM"),
     "qwen3_5_moe_text": ("qwen3_next", "Qwen3NextForCausalLM"),
 }
-COMPRESSED = {"compressed_sparse_attention", "heavily_compressed_attention"}
-PATTERN = {"M": "mamba", "*": "full_attention", "-": "none", "E": "none"}
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """What vLLM reads from a config: ``arch`` is its ModelArchitectureConfig, ``text`` the config
-    of the language model, ``kinds`` what each layer is."""
-
-    arch: Any
-    text: Any
-    kinds: tuple[str, ...]
-
-    @property
-    def states(self) -> bool:
-        """Whether some layers keep a state."""
-        return bool({"linear_attention", "mamba", "hybrid"} & set(self.kinds))
-
-    @property
-    def compresses(self) -> bool:
-        """Whether some layers keep one entry for several tokens."""
-        return bool(COMPRESSED & set(self.kinds))
-
-
-def layer_kinds(text: Any, layers: int) -> tuple[str, ...]:
-    """What each layer is, as the model classes read it.
-
-    Raises:
-        ValueError: layers that are not built here.
-    """
-    if text.model_type == "falcon_h1":  # attention and a state in every layer
-        return ("hybrid",) * layers
-    pattern = getattr(text, "hybrid_override_pattern", None)  # models/nemotron_h.py:597
-    if pattern:
-        return tuple(PATTERN[letter] for letter in pattern)
-    types = getattr(text, "layer_types", None) or getattr(text, "layers_block_type", None)
-    if types is None or set(types) == {"sliding_attention"}:  # engine/arg_utils.py:2288
-        window = getattr(text, "sliding_window", None)
-        kinds = ["sliding_attention" if window else "full_attention"] * layers
-    else:
-        full = ("attention", "indexed_attention")
-        kinds = ["full_attention" if kind in full else kind for kind in types]
-    own = layers - (getattr(text, "num_kv_shared_layers", None) or 0)  # models/gemma4.py:404
-    kinds[own:] = ["none"] * (layers - own)
-    known = {"full_attention", "sliding_attention", "chunked_attention", *COMPRESSED}
-    if unknown := set(kinds) - known - {"linear_attention", "mamba", "hybrid", "none"}:
-        raise ValueError(f"no layer of vLLM's is built here for {', '.join(sorted(unknown))}")
-    return tuple(kinds)
 
 
 def specs(found: Geometry, config: Any) -> list[dict[str, Any]]:

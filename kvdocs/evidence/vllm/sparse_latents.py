@@ -10,10 +10,7 @@ from functools import cache
 from types import SimpleNamespace
 
 from kvdocs.evidence.vllm.backends import AskedLayer, chosen
-
-TYPE_CHECKING = False  # as in typing, which would take longer to import
-if TYPE_CHECKING:
-    from kvdocs.evidence.vllm.specs import Geometry
+from kvdocs.evidence.vllm.geometry import Geometry
 
 SPARSE_CARDS = ("9.0", "10.0")  # Hopper first; data-centre Blackwell has one format more
 RENAME = {  # the backends that rename a format, by their class

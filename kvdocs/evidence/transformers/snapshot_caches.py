@@ -1,23 +1,14 @@
-"""The record of every snapshot model's cache, made: measured on the meta device.
+"""The cache of every snapshot model, measured on the meta device: the record ``caches``.
 
-In: the snapshot, and the installed torch and transformers. Out: ``records/caches.json``, which
-``kvdocs.evidence.known`` reads. One function makes the content; ``check`` compares it and
-``update`` writes it.
+In: the snapshot, and the installed torch and transformers. Out: the content of
+``records/caches.json``, which ``kvdocs.evidence.known`` reads.
 """
 
 from __future__ import annotations
 
-import argparse
-import datetime
-import difflib
-import json
-import platform
-import sys
-from pathlib import Path
 from typing import Any
 
-from kvdocs.evidence.known import CACHES_FILE, record
-from kvdocs.evidence.transformers.caches import SAME_CLASS, MeasureError, parameter_bytes, versions
+from kvdocs.evidence.transformers.caches import SAME_CLASS, MeasureError, parameter_bytes
 from kvdocs.evidence.transformers.measure import measure
 from kvdocs.facts.models import Model
 from kvdocs.facts.snapshot import load_all
@@ -31,45 +22,17 @@ WHAT = (
     "whether every layer agrees. The last length passes every window of the model; layers that "
     "compress are measured one token past each length, when nothing of the last entry is left. "
     "parameters is the parameter count times 2 bytes, null where the whole model cannot be built; "
-    "weights is the published size. "
-    "To measure one again: kvdocs measure MODEL --tokens N"
+    "weights is the published size. To measure one model: kvdocs measure MODEL --tokens N."
 )
 
 
-def check(path: str = CACHES_FILE) -> list[str]:
-    """Each line of the record that measuring again would change, date and machine aside.
-
-    Raises:
-        MeasureError: a model of the snapshot cannot be measured here.
-    """
-    old, new = (_text({"models": content["models"]}) for content in (record(path), measured()))
-    names = (Path(path).name, "measured now")
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), *names, lineterm="", n=1)
-    return list(lines)
-
-
-def update(path: str = CACHES_FILE) -> None:
-    """Measure every model and write the record; takes a minute or two.
-
-    Raises:
-        MeasureError: a model of the snapshot cannot be measured here.
-    """
-    Path(path).write_text(_text(measured()), encoding="utf-8")
-    record.cache_clear()
-
-
 def measured() -> dict[str, Any]:
-    """The record's content, measured now: every snapshot model that the formula has a rule for.
+    """The record's content: every snapshot model that the formula has a rule for.
 
     Raises:
         MeasureError: one of them cannot be measured here.
     """
     return {
-        "what": WHAT,
-        "date": datetime.date.today().isoformat(),
-        **versions(),
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
         "device": "meta",
         "dtype": "bfloat16",
         "models": [_entry(model) for model in models_with_a_rule()],
@@ -117,29 +80,3 @@ def _parameters(model: Model) -> int | None:
         return parameter_bytes(model.config, model.id)
     except MeasureError:
         return None
-
-
-def _text(content: dict[str, Any]) -> str:
-    return json.dumps(content, indent=1) + "\n"
-
-
-def main(action: str) -> int:
-    """``python -m kvdocs.evidence.transformers.records check|update``.
-
-    0 as recorded or updated, 1 not, 2 where nothing can be measured."""
-    try:
-        if action == "update":
-            update()
-            return 0
-        lines = check()
-    except MeasureError as error:
-        print(error, file=sys.stderr)
-        return 2
-    print("\n".join(lines) if lines else "the record is what is measured now")
-    return 1 if lines else 0
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m kvdocs.evidence.transformers.records")
-    parser.add_argument("action", choices=("check", "update"))
-    raise SystemExit(main(parser.parse_args().action))

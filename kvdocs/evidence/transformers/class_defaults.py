@@ -1,22 +1,18 @@
 """The defaults behind published configs, taken from transformers' config classes.
 
-In: the installed transformers. Out: ``formula/defaults.json``, or what in it is out of date.
-One function makes the content; ``check`` compares it and ``update`` writes it.
+In: the installed transformers. Out: the text of ``formula/defaults.json``, the record ``defaults``.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import inspect
 import json
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from kvdocs.formula.architectures import PARTS, WRAPPERS, model_types
-from kvdocs.formula.class_defaults import DEFAULTS_FILE
 from kvdocs.formula.fields import FIELDS, LENGTHS
 
 READ = FIELDS + LENGTHS
@@ -33,10 +29,8 @@ TEXT_PARTS = (
 )
 
 
-def from_transformers() -> str:
-    """The text ``defaults.json`` should have, with the installed transformers.
-
-    One line a model_type, so that a reader needs to parse one line only.
+def measured() -> str:
+    """The text of ``defaults.json``: one line a model_type, so that a reader parses one line only.
 
     Raises:
         ImportError: transformers is not installed.
@@ -52,21 +46,6 @@ def from_transformers() -> str:
     ]
     head = f'{{"transformers": {json.dumps(transformers.__version__)}, "classes": {{'
     return head + "\n" + ",\n".join(lines) + "\n}}\n"
-
-
-def check() -> list[str]:
-    """Each line of ``defaults.json`` that differs from the installed transformers."""
-    import difflib
-
-    old = Path(DEFAULTS_FILE).read_text(encoding="utf-8").splitlines()
-    new = from_transformers().splitlines()
-    names = (Path(DEFAULTS_FILE).name, "installed transformers")
-    return list(difflib.unified_diff(old, new, *names, lineterm="", n=1))
-
-
-def update() -> None:
-    """Write ``defaults.json`` from the installed transformers."""
-    Path(DEFAULTS_FILE).write_text(from_transformers(), encoding="utf-8")
 
 
 def _entry(config_class: Any) -> dict[str, Any]:
@@ -201,15 +180,3 @@ def _made(config_class: Any, **fields: Any) -> Any:
         return config_class(**fields)
     except Exception:  # whatever a config class objects to
         return None
-
-
-def run(args: argparse.Namespace) -> int:
-    """``kvdocs defaults check|update``: 0 up to date or updated, 1 out of date."""
-    try:
-        lines = check()
-        if args.action == "update":
-            update()
-    except ImportError as error:
-        raise ValueError(f"transformers cannot be used here: {error}. Install it first") from None
-    print("\n".join(lines) if lines else "defaults.json is up to date")
-    return 1 if lines and args.action == "check" else 0

@@ -1,31 +1,23 @@
-"""The record of vLLM 0.33.0's planner for every snapshot model: written with vLLM, read without.
+"""Pools that vLLM 0.33.0's planner plans for every snapshot model: the record ``vllm``.
 
-In: the record, ``records/vllm.json``. Out: ``Case``s, each one planner run with what it answered.
-``.venv-engines/bin/python -m kvdocs.evidence.vllm.planner_record update`` runs the planner again
-and writes the record; ``make test-engines`` makes that environment and compares.
+In: the snapshot, and vLLM. Out: the record's content. Everybody else reads it, without vLLM, as
+``Case``s: each is one planner run with what it answered.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
-from pathlib import Path
+from typing import Any
 
-from kvdocs.engines.vllm.pool import Options
-from kvdocs.engines.vllm.states import rank_state
-from kvdocs.evidence.again import problem
+from kvdocs.evidence.known import recorded
+from kvdocs.evidence.vllm.geometry import Geometry, geometry
+from kvdocs.evidence.vllm.planner import Flags, planned, refused
+from kvdocs.evidence.vllm.sparse_latents import SPARSE_CARDS, sparse_format
+from kvdocs.facts.snapshot import load_all
 
-TYPE_CHECKING = False  # as in typing, which would take longer to import
-if TYPE_CHECKING:
-    from typing import Any
-
-    from kvdocs.evidence.vllm.specs import Geometry
-
-FILE = Path(__file__).parents[1] / "records" / "vllm.json"
 RANKS = (1, 2, 4, 8)
 DTYPES = ("auto", "fp8")
 MEMORY = (2 * 2**30, 10 * 2**30, 61_234_567_890)  # bytes on each rank
@@ -100,81 +92,52 @@ class Case:
     """
 
     model_id: str
-    options: Options
+    flags: Flags
     available: int
     answer: tuple[float, ...]
 
 
-def cases(path: Path = FILE) -> Iterator[Case]:
+def cases() -> Iterator[Case]:
     """Every planner run of the record, but those for ranks that vLLM itself refuses."""
-    from kvdocs.facts.snapshot import load_all
-
-    found = load(path)
-    configs = {model.id: model.config for model in load_all()}
-    configs |= {entry["id"]: entry["config"] for entry in found["beside"]}
-
-    def flags(name: str, **given: Any) -> Options:
-        state = rank_state(configs[name], given.get("tensor_parallel_size", 1), name)
-        return Options(**given, state=state)
-
+    found = recorded("vllm")
     for model in (*found["models"], *found["beside"]):
-        name = model["id"]
-        for (ranks, dtype, memory, limit), answer in zip(grid(), model["answers"], strict=True):
-            if ranks in model["refused"]:
-                continue
-            given = {"max_model_len": limit, "kv_cache_dtype": dtype, "tensor_parallel_size": ranks}
-            yield Case(name, flags(name, **given), memory, tuple(answer))
+        for (flags, memory), answer in zip(grid(), model["answers"], strict=True):
+            if flags.tensor_parallel_size not in model["refused"]:
+                yield Case(model["id"], flags, memory, tuple(answer))
     for entry in found["variants"]:
-        options = flags(entry["id"], **entry["options"])
-        yield Case(entry["id"], options, entry["available"], tuple(entry["answer"]))
+        flags = Flags(**entry["options"])
+        yield Case(entry["id"], flags, entry["available"], tuple(entry["answer"]))
 
 
-def load(path: Path = FILE) -> dict[str, Any]:
-    """The record as written; sizes in bytes."""
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+def grid() -> Iterator[tuple[Flags, int]]:
+    """Flags and memory of each answer of a model; of the flags, ranks, dtype and limit change."""
+    for ranks, dtype, memory, limit in product(RANKS, DTYPES, MEMORY, LIMITS):
+        yield Flags(limit, dtype, tensor_parallel_size=ranks), memory
 
 
-def grid() -> Iterator[tuple[int, str, int, int]]:
-    """Ranks, dtype, memory and limit of each answer of a model."""
-    return product(RANKS, DTYPES, MEMORY, LIMITS)
-
-
-def made() -> dict[str, Any]:
-    """The record's content, planned now. Models whose config vLLM does not read are named, with
-    its reason."""
-    import datetime
-    import platform
-    from importlib.metadata import version
-
-    from kvdocs.facts.snapshot import load_all
-
+def measured() -> dict[str, Any]:
+    """The record's content. A model whose config vLLM does not read is named, with its reason."""
     read, unread = {}, {}
     for model in load_all():
         try:
-            read[model.id] = _geometry(model.config)
+            read[model.id] = geometry(model.config)
         except ValueError as error:
             unread[model.id] = str(error)
     models = [_model(name, found) for name, found in read.items()]
-    others = {name: _geometry(config) for name, config in BESIDE.items()}
+    others = {name: geometry(config) for name, config in BESIDE.items()}
     beside = [_model(name, found) | {"config": BESIDE[name]} for name, found in others.items()]
     each = len(DTYPES) * len(MEMORY) * len(LIMITS)
     kinds = {**{name: read[name] for name in KINDS}, **others}
     variants = [entry for name, found in kinds.items() for entry in _variants(name, found)]
+    ranks_run = sum(len(RANKS) - len(model["refused"]) for model in (*models, *beside))
     return {
-        "what": WHAT,
-        "date": datetime.date.today().isoformat(),
-        **{name: version(name) for name in ("vllm", "torch", "transformers")},
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "flags": {**asdict(Options(1)), "max_model_len": None},
+        "flags": asdict(Flags()) | {"max_model_len": None},
         "ranks": RANKS,
         "dtypes": DTYPES,
         "memory": MEMORY,
         "limits": LIMITS,
         "models_read": len(models),
-        "runs": sum(len(RANKS) - len(model["refused"]) for model in (*models, *beside)) * each
-        + len(variants),
+        "runs": ranks_run * each + len(variants),
         "unread": unread,
         "models": models,
         "beside": beside,
@@ -182,36 +145,22 @@ def made() -> dict[str, Any]:
     }
 
 
-def _geometry(config: Mapping[str, Any]) -> Geometry:
-    from kvdocs.evidence.vllm.planner import geometry
-
-    return geometry(config)
-
-
 def _model(name: str, found: Geometry) -> dict[str, Any]:
-    from kvdocs.evidence.vllm.planner import refused
-
-    answers = [
-        _answer(found, Options(limit, kv_cache_dtype=dtype, tensor_parallel_size=ranks), memory)
-        for ranks, dtype, memory, limit in grid()
-    ]
-    no = [ranks for ranks in RANKS if refused(found, Options(1, tensor_parallel_size=ranks))]
+    answers = [_answer(found, flags, memory) for flags, memory in grid()]
+    no = [ranks for ranks in RANKS if refused(found, Flags(tensor_parallel_size=ranks))]
     return {"id": name, "refused": no, "answers": answers}
 
 
 def _variants(name: str, found: Geometry) -> Iterator[dict[str, Any]]:
-    from kvdocs.evidence.vllm.planner import refused
-
-    for flags in VARIANTS:
-        options = Options(**{"max_model_len": 32_768, **flags})
-        kept = _keeps(found, options.kv_cache_dtype)
-        if kept and not refused(found, options) and not _splits_a_window(found, options):
-            answer = _answer(found, options, MEMORY[1])
+    for changed in VARIANTS:
+        flags = Flags(**changed)
+        kept = _keeps(found, flags.kv_cache_dtype)
+        if kept and not refused(found, flags) and not _splits_a_window(found, flags):
             yield {
                 "id": name,
-                "options": {"max_model_len": 32_768, **flags},
+                "options": {"max_model_len": flags.max_model_len, **changed},
                 "available": MEMORY[1],
-                "answer": answer,
+                "answer": _answer(found, flags, MEMORY[1]),
             }
 
 
@@ -223,47 +172,18 @@ def _keeps(found: Geometry, dtype: str) -> bool:
         slides = "sliding_attention" in found.kinds
         return "ds_mla" not in dtype and not (slides and dtype.startswith("turboquant"))
     if hasattr(found.text, "index_topk"):
-        from kvdocs.evidence.vllm.sparse import SPARSE_CARDS, sparse_format
-
         return any(sparse_format(dtype, found, card) for card in SPARSE_CARDS)
     return "ds_mla" in dtype or not dtype.startswith(("turbo", "ultra", "nvfp4"))
 
 
-def _splits_a_window(found: Geometry, options: Options) -> bool:
+def _splits_a_window(found: Geometry, flags: Flags) -> bool:
     """vLLM asserts that decode context parallelism meets no sliding layer."""
-    return options.decode_context_parallel_size > 1 and "sliding_attention" in found.kinds
+    return flags.decode_context_parallel_size > 1 and "sliding_attention" in found.kinds
 
 
-def _answer(found: Geometry, options: Options, available: int) -> list[float]:
-    from kvdocs.evidence.vllm.planner import planned
-
-    result = planned(found, options, available)
+def _answer(found: Geometry, flags: Flags, available: int) -> list[float]:
+    result = planned(found, flags, available)
     if result.error:
         longest = re.search(r"maximum model length is (\d+)", result.error)
         return [int(longest[1]) if longest else 0]
     return [result.blocks, result.tokens, result.concurrency]
-
-
-def _text(content: dict[str, Any]) -> str:
-    """One line for each model and each variant, so that a change is a readable difference."""
-    listed = ("models", "beside", "variants")
-    head = {key: value for key, value in content.items() if key not in listed}
-    lists = (
-        f' "{key}": [\n' + ",\n".join(f"  {json.dumps(entry)}" for entry in content[key]) + "\n ]"
-        for key in listed
-    )
-    return json.dumps(head, indent=1).removesuffix("\n}") + ",\n" + ",\n".join(lists) + "\n}\n"
-
-
-def main() -> int:
-    """``update``; exit status 2 for bad input, and where vLLM is missing."""
-    if stopped := problem("kvdocs.evidence.vllm.planner_record"):
-        print(stopped, file=sys.stderr)
-        return 2
-    FILE.write_text(_text(made()), encoding="utf-8")
-    print(f"{FILE}: {sum(1 for _ in cases()):,} planner runs")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
