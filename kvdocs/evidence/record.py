@@ -143,25 +143,20 @@ def layout(content: dict[str, Any], one_line: Mapping[str, int]) -> str:
     }
     """
     plain = json.loads(json.dumps(content))  # tuples are lists, keys are texts
-    items = (f" {json.dumps(key)}: {_laid(plain[key], one_line.get(key, -1), 1)}" for key in plain)
-    return "{\n" + ",\n".join(items) + "\n}\n"
+    items = (f"{json.dumps(key)}: {_laid(plain[key], one_line.get(key, -1), 1)}" for key in plain)
+    return "{\n " + ",\n ".join(items) + "\n}\n"
 
 
 def _laid(value: Any, levels: int, margin: int) -> str:
-    if levels == 0 or not value or not isinstance(value, (dict, list)):
+    if not levels or not value or not isinstance(value, (dict, list)):
         return json.dumps(value)
+    inner = value.values() if isinstance(value, dict) else value
+    items = [_laid(one, levels - 1, margin + 1) for one in inner]
     if isinstance(value, dict):
-        ends, items = (
-            "{}",
-            [
-                f"{json.dumps(key)}: {_laid(one, levels - 1, margin + 1)}"
-                for key, one in value.items()
-            ],
-        )
-    else:
-        ends, items = "[]", [_laid(one, levels - 1, margin + 1) for one in value]
-    start = "\n" + " " * (margin + 1)
-    return ends[0] + start + f",{start}".join(items) + "\n" + " " * margin + ends[1]
+        items = [f"{json.dumps(name)}: {item}" for name, item in zip(value, items, strict=True)]
+    start, end = "{}" if isinstance(value, dict) else "[]"
+    line = "\n" + " " * margin
+    return f"{start}{line} " + f",{line} ".join(items) + line + end
 
 
 def _listed() -> dict[str, Record]:
@@ -210,10 +205,8 @@ def _updated(record: Record, options: dict[str, Any]) -> int:
 def _asked(args: argparse.Namespace) -> tuple[Record, dict[str, Any]]:
     """The record and the options that are given."""
     if args.name not in RECORDS:
-        said = (
-            f"there is no record {args.name[:40]!r}" if args.name else f"{args.action} needs a name"
-        )
-        raise ValueError(f"{said}. The records: {', '.join(RECORDS)}")
+        said = f"no record is called {args.name[:40]!r}" if args.name else "name a record"
+        raise ValueError(f"{said}; there are {', '.join(RECORDS)}")
     given = {"only": args.only, "jobs": args.jobs}
     options = {name: value for name, value in given.items() if value}
     if options and (args.name != "sweep" or args.action == "explain"):

@@ -44,8 +44,8 @@ def test_what_is_missing_and_where_it_is_takes_one_sentence(name, package, pytho
     ("arguments", "says"),
     [
         (["chekc", "seats"], "invalid choice: 'chekc'"),
-        (["check"], "check needs a name. The records: caches, sweep"),
-        (["update", "seat"], "there is no record 'seat'. The records: caches, sweep"),
+        (["check"], "name a record; there are caches, sweep"),
+        (["update", "seat"], "no record is called 'seat'; there are caches, sweep"),
         (["check", "caches", "--jobs", "2"], "--jobs is for the sweep"),
         (["update", "sweep", "--only", "gpt2"], "--only is for check"),
     ],

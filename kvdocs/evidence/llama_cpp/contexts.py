@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import Any
 
 from kvdocs.engines.llama_cpp.context import Context
 from kvdocs.evidence.llama_cpp import models
 from kvdocs.evidence.llama_cpp.library import TYPE_NUMBERS, build, log_of_context, model
 from kvdocs.evidence.llama_cpp.models import GgufModel
-
-TYPE_CHECKING = False  # as in typing, which would take longer to import
-if TYPE_CHECKING:
-    from typing import Any
 
 WHAT = (
     "llama.cpp made each model from GGUF metadata: the published layers, KV heads, head_dim, "

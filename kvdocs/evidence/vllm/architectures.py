@@ -5,9 +5,7 @@ In: vLLM and transformers. Out: the content of ``engines/vllm/architectures.json
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in typing, which would take longer to import
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 WHAT = (
     "The architectures that vLLM can run, from its registry: own with a class of its own, until "

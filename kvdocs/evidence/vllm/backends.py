@@ -14,13 +14,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import MagicMock, patch
 
 from kvdocs.evidence.vllm.geometry import Geometry
-
-TYPE_CHECKING = False  # as in typing, which would take longer to import
-if TYPE_CHECKING:
-    from typing import Any
 
 BACKENDS = "vllm.v1.attention.backends"
 KERNELS = ("flashinfer", *(f"flashinfer.{part}" for part in ("decode", "prefill", "utils", "mla")))

@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import MagicMock, patch
-
-TYPE_CHECKING = False  # as in typing, which would take longer to import
-if TYPE_CHECKING:
-    from typing import Any
 
 V4 = "vllm.models.deepseek_v4"
 NO_PART_IN_SIZES = {

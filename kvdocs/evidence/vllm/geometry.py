@@ -10,12 +10,9 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kvdocs.facts.snapshot import load_all
-
-TYPE_CHECKING = False  # as in typing, which would take longer to import
-if TYPE_CHECKING:
-    from typing import Any
 
 COMPRESSED = {"compressed_sparse_attention", "heavily_compressed_attention"}
 PATTERN = {"M": "mamba", "*": "full_attention", "-": "none", "E": "none"}

@@ -7,7 +7,7 @@ of auto, and the dtype a model is loaded in. Only the cards are stand-ins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -75,8 +75,7 @@ def _alike(answers: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _takes(model: Model, found: Geometry, dtypes: tuple[str, ...]) -> dict[str, Any]:
     if found.compresses:
-        taken = _taken_by_v4()
-        return {"takes": {card: ["auto"] for card in CARDS if taken(card)}, "amd": []}
+        return {"takes": {card: ["auto"] for card in CARDS if _taken_by_v4(card)}, "amd": []}
     layers = sorted(set(asked_layers(model, found)), key=str)
     taken_by = {
         card: [dtype for dtype in dtypes if all(_read(one, dtype, card, found) for one in layers)]
@@ -109,20 +108,14 @@ def _read(layer: AskedLayer, dtype: str, card: str, found: Geometry) -> bool:
         return False
 
 
-def _taken_by_v4() -> Callable[[str], bool]:
-    from vllm.models.deepseek_v4.nvidia.flashinfer_sparse import (
-        DeepseekV4FlashInferMLASparseBackend,
-    )
+def _taken_by_v4(card: str) -> bool:
+    from vllm.models.deepseek_v4.nvidia import flashinfer_sparse
     from vllm.models.deepseek_v4.sparse_mla import DeepseekV4FlashMLABackend
     from vllm.platforms.interface import DeviceCapability
 
-    backends = DeepseekV4FlashMLABackend, DeepseekV4FlashInferMLASparseBackend
-
-    def taken(card: str) -> bool:
-        capability = DeviceCapability(*map(int, card.split(".")))
-        return any(one.supports_compute_capability(capability) for one in backends)
-
-    return taken
+    backends = DeepseekV4FlashMLABackend, flashinfer_sparse.DeepseekV4FlashInferMLASparseBackend
+    capability = DeviceCapability(*map(int, card.split(".")))
+    return any(one.supports_compute_capability(capability) for one in backends)
 
 
 def _octave(layers: list[AskedLayer], found: Geometry) -> Iterator[str]:

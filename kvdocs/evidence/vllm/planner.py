@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any
 
 from kvdocs.evidence.vllm.geometry import Geometry
 from kvdocs.evidence.vllm.specs import specs, state_dtype, torch_dtype
-
-TYPE_CHECKING = False  # as in typing, which would take longer to import
-if TYPE_CHECKING:
-    from typing import Any
 
 
 @dataclass(frozen=True)

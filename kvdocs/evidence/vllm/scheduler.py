@@ -13,15 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from kvdocs.evidence.vllm.geometry import geometry, published
 from kvdocs.evidence.vllm.planner import Flags, planned_pool
 from kvdocs.workload.request_log import Request
 from kvdocs.workload.simulation import Server, Step
-
-TYPE_CHECKING = False  # as in typing, which would take longer to import
-if TYPE_CHECKING:
-    from typing import Any
 
 MODEL = "Qwen/Qwen2.5-7B-Instruct"
 

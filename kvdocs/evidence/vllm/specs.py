@@ -12,16 +12,13 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import cache
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import MagicMock, patch
 
 from kvdocs.evidence.vllm.backends import flashinfer_backend
 from kvdocs.evidence.vllm.deepseek_v4 import specs_of_stages
 from kvdocs.evidence.vllm.geometry import Geometry
 from kvdocs.evidence.vllm.sparse_latents import SPARSE_CARDS, sparse_format
-
-TYPE_CHECKING = False  # as in typing, which would take longer to import
-if TYPE_CHECKING:
-    from typing import Any
 
 STATE_MODELS = {  # models whose layers without attention keep a state: module and class
     "falcon_h1": ("falcon_h1", "FalconH1ForCausalLM"),
