@@ -12,6 +12,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,7 @@ def _named(target: Target, name: str) -> bool:
     return name in (target.name, target.model_type, target.class_name)
 
 
+@cache
 def _import_once() -> None:
     """Import in the parent what every child would import by itself, by running a small model."""
     import torch
