@@ -14,11 +14,7 @@ import sys
 from importlib import import_module
 
 from kvdocs import __version__
-from kvdocs.startup import put_off
-
-put_off("inspect")  # dataclasses imports it and hardly ever uses it
-
-from dataclasses import dataclass  # noqa: E402
+from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ In: a literal such as ``56 KiB`` as a reader sees it. Out: its value, unit and w
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 
+from kvdocs.startup import dataclass
 from kvdocs.units import BINARY, BYTE_UNITS, DECIMAL, ratio
 
 # What a number may count when it is not memory. "%" shows a ratio; the rest is plain.

@@ -7,12 +7,12 @@ the engine leaves alone, the weights, and what else the engine needs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from kvdocs.engines.terms import Term, cited, cited_range
 from kvdocs.facts.gpus import Gpu
 from kvdocs.facts.models import Model
+from kvdocs.startup import dataclass
 from kvdocs.units import ceil_div
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import

@@ -5,7 +5,7 @@ In: nothing. Out: ``Refused``, ``Change``, ``largest``. ``protocol.py`` says wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ another card, more cards. Whoever asks tries them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kvdocs.engines.deployment import Deployment
 from kvdocs.engines.terms import MIB
 from kvdocs.engines.weights import weights_in
 from kvdocs.facts.gpus import load_gpus
+from kvdocs.startup import dataclass
 from kvdocs.units import binary
 
 

@@ -6,10 +6,10 @@ In: keys of claims. Out: ``Term``s in bytes, each with its source.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from kvdocs.facts.claims import claim
 from kvdocs.literal import Literal
+from kvdocs.startup import dataclass
 
 MIB = 2**20
 

@@ -11,12 +11,12 @@ snapshot and says so in its source; in ``live`` it fails the build.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kvdocs.facts import hub, live, snapshot
 from kvdocs.facts.models import LookupFailed, Model
 from kvdocs.facts.refresh import Difference, by_reason, compare, gathered, renames, renewed
 from kvdocs.facts.snapshot import Folder
+from kvdocs.startup import dataclass
 
 # Pages say no more, so that the same models give the same pages however the network failed.
 UNREACHED = "the Hub gave no whole answer"

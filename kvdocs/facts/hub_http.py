@@ -16,10 +16,10 @@ import re
 import socket
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kvdocs import __version__
+from kvdocs.startup import dataclass
 
 LATER = "Try again later, or set KVDOCS_HUB=snapshot to do without the Hub"
 

@@ -7,12 +7,13 @@ or the ``LookupFailed`` that says why there is none.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from kvdocs.formula import CacheLayout, layout_of
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.fields import LENGTHS
+from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

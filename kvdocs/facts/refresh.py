@@ -16,7 +16,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.fields import FIELDS
 from kvdocs.formula.kv_dtype import stated_kv_dtype
 from kvdocs.formula.layers import plural
+from kvdocs.startup import dataclass
 from kvdocs.units import binary, exact
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 
 from kvdocs.formula.layers import FullAttention, Latent, Layer
 from kvdocs.formula.layout import CacheLayout
+from kvdocs.startup import dataclass
 
 EVIDENCE = ("independent", "same thread", "fitted", "identity", "claim")
 _KINDS: dict[str, type[Layer]] = {"full": FullAttention, "latent": Latent}

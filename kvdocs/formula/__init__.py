@@ -1,6 +1,7 @@
 """The formula: a published config goes in, the bytes its cache takes come out.
 
-Standard library and ``kvdocs.units`` only, so the same code can run anywhere Python runs.
+Standard library, ``kvdocs.units`` and ``kvdocs.startup`` only, so the same code can run anywhere
+Python runs.
 """
 
 from kvdocs.formula.architectures import layout_of

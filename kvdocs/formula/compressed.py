@@ -6,9 +6,8 @@ a buffer in full, so the bytes rise token by token and fall with every entry: a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kvdocs.formula.layers import Layer, plural
+from kvdocs.startup import dataclass
 
 
 @dataclass(frozen=True)

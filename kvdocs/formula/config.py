@@ -10,11 +10,12 @@ transformers does the same (``"sliding_window": null`` turns Mistral's default w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kvdocs.formula.class_defaults import class_entry, release
 from kvdocs.formula.errors import ConfigError, shown
 from kvdocs.formula.text_decoder import Contradiction, standard_names, text_decoder
+from kvdocs.startup import dataclass
 
 STATED_BY_HAND = "stated by hand"  # the model_type of a layout in TOML, see by_hand.py
 MOST_LAYERS = 10_000  # beyond any real model; a typo must not fill the memory

@@ -6,9 +6,8 @@ K and V of an encoder's output, and layers that keep nothing of their own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kvdocs.formula.layers import FullAttention, Layer, plural
+from kvdocs.startup import dataclass
 
 
 @dataclass(frozen=True)

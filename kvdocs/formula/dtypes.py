@@ -6,7 +6,7 @@ accepts, and its formats with scales beside the numbers, is the engine's own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than the formula to run
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ In: sizes from the config. Out: bytes, as in ``layers.py``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kvdocs.formula.layers import Layer, plural
+from kvdocs.startup import dataclass
 
 
 @dataclass(frozen=True)

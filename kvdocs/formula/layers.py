@@ -8,7 +8,7 @@ that keeps something else is one more small class.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from kvdocs.startup import dataclass
 
 
 class Layer:

@@ -7,10 +7,11 @@ The general form is bytes(T) = sum over layers of what that layer keeps for T to
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kvdocs.formula.dtypes import element_bytes
 from kvdocs.formula.layers import FullAttention, Layer
+from kvdocs.startup import dataclass
 from kvdocs.units import ceil_div
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than the formula to run

@@ -5,9 +5,8 @@ In: sizes from the config, or other layers. Out: bytes, as in ``layers.py``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kvdocs.formula.layers import Latent, Layer
+from kvdocs.startup import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ wordings in the public reports of ``reports.toml``.
 
 from __future__ import annotations
 
+from functools import partial
+
 from kvdocs.logs.number import Number
 from kvdocs.logs.phrase import ALL, SEQUENCE, Phrase, Quantity
 
@@ -14,10 +16,11 @@ CELLS = Quantity("cells", ALL)
 LAYERS = Quantity("layers", ALL)
 SEQUENCES = Quantity("sequences", ALL)
 
+_phrase = partial(Phrase, engine="llama.cpp")
+
 PHRASES = (
-    Phrase(
+    _phrase(
         key="llama_cpp.states",
-        engine="llama.cpp",
         wording="0c1e570, src/llama-memory-recurrent.cpp:133",
         hint="llama_memory_recurrent",
         text="llama_memory_recurrent: size = {state} MiB ({states} cells",
@@ -26,9 +29,8 @@ PHRASES = (
         numbers={Number.STATE: MIB, Number.STATES: Quantity("states", ALL)},
         also=(r"llama_memory_recurrent: {0,8}size =\s{0,8}<state> MiB \(\s{0,8}<states> cells?",),
     ),
-    Phrase(
+    _phrase(
         key="llama_cpp.cache",
-        engine="llama.cpp",
         wording="0c1e570, src/llama-kv-cache.cpp:301; in logs of 2025 also llama_kv_cache_unified",
         hint=" cells",
         text="size = {memory} MiB ({cells} cells, {layers} layers, {sequences} seqs), K "
@@ -51,9 +53,8 @@ PHRASES = (
             r"(?:,? K ?\(<k_type>\):?\s{0,8}<k_size>(?: MiB)?, V ?\(<v_type>\):?\s{0,8}<v_size>)?",
         ),
     ),
-    Phrase(
+    _phrase(
         key="llama_cpp.self_size",
-        engine="llama.cpp",
         wording="older logs, llama_new_context_with_model or llama_init_from_model",
         hint="self size",
         text="KV self size = {memory} MiB, K ({k_type}): {k_size} MiB, V ({v_type}): {v_size} MiB",
@@ -61,36 +62,32 @@ PHRASES = (
         numbers={Number.MEMORY: MIB, Number.K_SIZE: MIB, Number.V_SIZE: MIB},
         also=(r"kv self size\s{0,4}=\s{0,8}<memory> MB",),
     ),
-    Phrase(
+    _phrase(
         key="llama_cpp.kv_size",
-        engine="llama.cpp",
         wording="older logs, llama_kv_cache_init",
         hint="kv_size = ",
         text="kv_size = {cells}",
         means="Cells of the cache.",
         numbers={Number.CELLS: CELLS},
     ),
-    Phrase(
+    _phrase(
         key="llama_cpp.context",
-        engine="llama.cpp",
         wording="0c1e570, src/llama-context.cpp:309",
         hint="n_ctx ",
         text="n_ctx = {cells}",
         means="Cells of the cache, over all sequences.",
         numbers={Number.CELLS: CELLS},
     ),
-    Phrase(
+    _phrase(
         key="llama_cpp.sequences",
-        engine="llama.cpp",
         wording="0c1e570, src/llama-context.cpp:308",
         hint="n_seq_max ",
         text="n_seq_max = {sequences}",
         means="Sequences that share the cells.",
         numbers={Number.SEQUENCES: SEQUENCES},
     ),
-    Phrase(
+    _phrase(
         key="llama_cpp.context_each",
-        engine="llama.cpp",
         wording="older logs n_ctx_per_seq; 0c1e570 n_ctx_seq",
         hint="n_ctx_",
         text="n_ctx_per_seq = {length}",
@@ -98,9 +95,8 @@ PHRASES = (
         numbers={Number.LENGTH: Quantity("cells", SEQUENCE)},
         also=(r"n_ctx_(?:per_)?seq\s{0,4}=\s{0,8}<length>",),
     ),
-    Phrase(
+    _phrase(
         key="llama_cpp.quantised_v",
-        engine="llama.cpp",
         wording="0c1e570, src/llama-context.cpp:3846",
         hint="flash_attn",
         text="quantized V cache requires flash_attn to be enabled",
@@ -108,18 +104,16 @@ PHRASES = (
         change="Leave --flash-attn at auto, or set -ctv f16",
         also=(r"V cache quantization requires flash_attn",),
     ),
-    Phrase(
+    _phrase(
         key="llama_cpp.of_device",
-        engine="llama.cpp",
         wording="0c1e570, src/llama-kv-cache.cpp:291",
         hint="KV buffer size",
         text="KV buffer size = {of_device} MiB",
         means="The part of the cache on one device; the parts add up to the whole.",
         numbers={Number.OF_DEVICE: MIB},
     ),
-    Phrase(
+    _phrase(
         key="llama_cpp.no_slot",
-        engine="llama.cpp",
         wording="0c1e570, src/llama-context.cpp:1841",
         hint="failed to find a memory slot",
         text="failed to find a memory slot for batch of size {batch}",
@@ -128,9 +122,8 @@ PHRASES = (
         change="Raise --ctx-size, or serve fewer --parallel slots",
         highest=True,
     ),
-    Phrase(
+    _phrase(
         key="llama_cpp.too_long",
-        engine="llama.cpp",
         wording="0c1e570, tools/server/server-context.cpp:3188",
         hint="exceeds the available context size",
         text="request ({prompt} tokens) exceeds the available context size ({longest} tokens)",
@@ -143,9 +136,8 @@ PHRASES = (
         change="Raise --ctx-size, or lower --parallel",
         also=(r"request exceeds the available context size",),
     ),
-    Phrase(
+    _phrase(
         key="llama_cpp.out_of_memory",
-        engine="llama.cpp",
         wording="0c1e570, ggml/src/ggml-cuda/ggml-cuda.cu:888",
         hint="cudaMalloc failed",
         text="allocating {wanted} MiB on device 0: cudaMalloc failed: out of memory",
@@ -154,18 +146,16 @@ PHRASES = (
         change="Lower --ctx-size or --n-gpu-layers, or quantise the cache with -ctk q8_0 -ctv q8_0",
         also=(r"allocating <wanted> MiB on device \d{1,3}: cudaMalloc failed: out of memory",),
     ),
-    Phrase(
+    _phrase(
         key="llama_cpp.no_cache",
-        engine="llama.cpp",
         wording="0c1e570, src/llama-kv-cache.cpp:288",
         hint="failed to allocate buffer for kv cache",
         text="failed to allocate buffer for kv cache",
         means="There is no memory for the cells that --ctx-size asks for.",
         change="Lower --ctx-size or --parallel, or quantise the cache with -ctk q8_0 -ctv q8_0",
     ),
-    Phrase(
+    _phrase(
         key="ggml.memory",
-        engine="llama.cpp",
         wording="the ggml examples of 2023, ggml#231",
         hint="n_mem",
         text="memory_size = {memory} MB, n_mem = {cell_layers}",

@@ -5,6 +5,8 @@ Data only, read in the 0.5.23 wheel; older wordings in public threads.
 
 from __future__ import annotations
 
+from functools import partial
+
 from kvdocs.logs.number import Number
 from kvdocs.logs.phrase import ALL, RANK, REQUEST, Phrase, Quantity
 
@@ -19,10 +21,11 @@ FEWER = (
     "with --mem-fraction-static"
 )
 
+_phrase = partial(Phrase, engine="SGLang")
+
 SGLANG = (
-    Phrase(
+    _phrase(
         key="sglang.allocated",
-        engine="SGLang",
         wording="0.5.23, srt/mem_cache/memory_pool.py:2088; earlier releases without the dtype",
         hint="#tokens: ",
         text="#tokens: {tokens}, K size: {k_size} GB, V size: {v_size} GB",
@@ -30,9 +33,8 @@ SGLANG = (
         "writes GB and means GiB.",
         numbers={Number.TOKENS: TOKENS, Number.K_SIZE: GIB, Number.V_SIZE: GIB},
     ),
-    Phrase(
+    _phrase(
         key="sglang.allocated_latent",
-        engine="SGLang",
         wording="0.5.23, srt/mem_cache/memory_pool.py:2096",
         hint="#tokens: ",
         text="#tokens: {tokens}, KV size: {memory} GB",
@@ -40,9 +42,8 @@ SGLANG = (
         "GB and means GiB.",
         numbers={Number.TOKENS: TOKENS, Number.MEMORY: GIB},
     ),
-    Phrase(
+    _phrase(
         key="sglang.tokens",
-        engine="SGLang",
         wording="0.5.23, srt/managers/scheduler.py:1269",
         hint="max_total_num_tokens",
         text="max_total_num_tokens={tokens}",
@@ -50,9 +51,8 @@ SGLANG = (
         numbers={Number.TOKENS: TOKENS},
         also=(r"sglang:max_total_num_tokens(?:\{[^{}\n]{0,999}\})? <tokens>",),
     ),
-    Phrase(
+    _phrase(
         key="sglang.windows",
-        engine="SGLang",
         wording="0.5.23, srt/model_executor/pool_configurator.py:889",
         hint="liding window memory pool",
         text="Use sliding window memory pool. full_layer_tokens={full_tokens}, "
@@ -64,9 +64,8 @@ SGLANG = (
             r"swa_layer_tokens=<window_tokens>",
         ),
     ),
-    Phrase(
+    _phrase(
         key="sglang.states",
-        engine="SGLang",
         wording="0.5.23, srt/mem_cache/memory_pool.py:984",
         hint="Mamba Cache is allocated",
         text="Mamba Cache is allocated. max_mamba_cache_size: {slots}, conv_state size: {conv}GB, "
@@ -75,9 +74,8 @@ SGLANG = (
         "GPU.",
         numbers={Number.SLOTS: Quantity("states", ALL), Number.CONV: GIB, Number.SSM: GIB},
     ),
-    Phrase(
+    _phrase(
         key="sglang.nothing_left",
-        engine="SGLang",
         wording="0.5.23, srt/model_executor/pool_configurator.py:96",
         hint="increase --mem-fraction-static",
         text="Not enough memory. Please try to increase --mem-fraction-static",
@@ -85,9 +83,8 @@ SGLANG = (
         change="Raise --mem-fraction-static, or take smaller weights or more GPUs",
         also=(r"Loaded weights leave no GPU memory for the KV cache",),
     ),
-    Phrase(
+    _phrase(
         key="sglang.usage",
-        engine="SGLang",
         wording="0.5.23, observability/metrics_collector.py:405",
         hint="token_usage",
         text="sglang:token_usage {fraction}",
@@ -96,9 +93,8 @@ SGLANG = (
         also=(r"sglang:token_usage(?:\{[^{}\n]{0,999}\})? <fraction>",),
         highest=True,
     ),
-    Phrase(
+    _phrase(
         key="sglang.usage_log",
-        engine="SGLang",
         wording="0.5.23, srt/managers/scheduler_components/pool_stats_observer.py:147",
         hint="token usage: ",
         text="#token: {used}, token usage: {fraction}",
@@ -111,9 +107,8 @@ SGLANG = (
         ),
         highest=True,
     ),
-    Phrase(
+    _phrase(
         key="sglang.retracted",
-        engine="SGLang",
         wording="0.5.23, srt/managers/scheduler.py:4530; earlier 'Decode out of memory happened'",
         hint="#retracted_reqs: ",
         text="#retracted_reqs: {retracted}",
@@ -123,9 +118,8 @@ SGLANG = (
         change=FEWER,
         highest=True,
     ),
-    Phrase(
+    _phrase(
         key="sglang.limits",
-        engine="SGLang",
         wording="0.5.23, srt/managers/scheduler.py:1269",
         hint="max_running_requests=",
         text="max_running_requests={at_once}, context_len={length}, available_gpu_mem={left} GB",
@@ -142,9 +136,8 @@ SGLANG = (
             r"(?:, available_gpu_mem=<left> GB)?",
         ),
     ),
-    Phrase(
+    _phrase(
         key="sglang.weights",
-        engine="SGLang",
         wording="0.5.23, srt/model_executor/model_runner.py:1373",
         hint="Load weight end",
         text="Load weight end. avail mem={free} GB, mem usage={weights} GB",
@@ -152,18 +145,16 @@ SGLANG = (
         numbers={Number.FREE: GIB, Number.WEIGHTS: GIB},
         also=(r"Load weight end\.[^\n]{0,300}? avail mem=<free> GB(?:, mem usage=<weights> GB)?",),
     ),
-    Phrase(
+    _phrase(
         key="sglang.pool_end",
-        engine="SGLang",
         wording="0.5.23, srt/mem_cache/kv_cache_configurator.py:499",
         hint="Memory pool end",
         text="Memory pool end. avail mem={left} GB",
         means="What one GPU has left beside weights and pool: for activations and CUDA graphs.",
         numbers={Number.LEFT: GIB},
     ),
-    Phrase(
+    _phrase(
         key="sglang.too_long",
-        engine="SGLang",
         wording="0.5.23, srt/managers/utils.py:283",
         hint="the maximum allowed length",
         text="Input length ({prompt} tokens) exceeds the maximum allowed length ({longest} tokens)",
@@ -174,9 +165,8 @@ SGLANG = (
         },
         change="Raise --context-length or the pool (--mem-fraction-static), or shorten the prompt",
     ),
-    Phrase(
+    _phrase(
         key="sglang.context",
-        engine="SGLang",
         wording="0.5.23, srt/managers/tokenizer_manager.py:1372",
         hint="Requested token count exceeds",
         text="Requested token count exceeds the model's maximum context length of {length} "
@@ -189,9 +179,8 @@ SGLANG = (
         change="Raise --context-length, or ask for fewer tokens",
     ),
     *(
-        Phrase(
+        _phrase(
             key=f"sglang.metric.{name}",
-            engine="SGLang",
             wording=f"0.5.23, srt/observability/metrics_collector.py:{line}",
             hint=f"sglang:{name}",
             text=f"sglang:{name} {{{counted.key}}}",

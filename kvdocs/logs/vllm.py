@@ -8,6 +8,8 @@ read in public threads.
 
 from __future__ import annotations
 
+from functools import partial
+
 from kvdocs.logs.number import Number
 from kvdocs.logs.phrase import ALL, RANK, REQUEST, Phrase, Quantity
 
@@ -20,19 +22,19 @@ LENGTH = Quantity("tokens", REQUEST)
 TIMES = Quantity("×", ALL, decimals=2)
 SHARE = Quantity("share of a GPU", RANK)
 
+_phrase = partial(Phrase, engine="vLLM")
+
 PHRASES = (
-    Phrase(
+    _phrase(
         key="vllm.available",
-        engine="vLLM",
         wording="V1, v1/worker/gpu_worker.py:773",
         hint="Available KV cache memory",
         text="Available KV cache memory: {memory} GiB",
         means="What one GPU has left for the cache after weights, activations and CUDA graphs.",
         numbers={Number.MEMORY: ROUNDED},
     ),
-    Phrase(
+    _phrase(
         key="vllm.reserved",
-        engine="vLLM",
         wording="V1, v1/worker/gpu_worker.py:666",
         hint="memory for KV Cache as specified",
         text="reserved {memory} GiB memory for KV Cache as specified by kv_cache_memory_bytes",
@@ -40,9 +42,8 @@ PHRASES = (
         "utilization plays no part.",
         numbers={Number.MEMORY: ROUNDED},
     ),
-    Phrase(
+    _phrase(
         key="vllm.capacity",
-        engine="vLLM",
         wording="V1 since February 2025 (vllm#13596), v1/core/kv_cache_utils.py:1147",
         hint="KV cache size: ",
         text="KV cache size: {tokens} tokens",
@@ -52,9 +53,8 @@ PHRASES = (
         "states is not blocks times block size.",
         numbers={Number.TOKENS: TOKENS},
     ),
-    Phrase(
+    _phrase(
         key="vllm.concurrency",
-        engine="vLLM",
         wording="V0 and V1, v1/core/kv_cache_utils.py:1147",
         hint="Maximum concurrency for",
         text="Maximum concurrency for {length} tokens per request: {concurrency}x",
@@ -62,9 +62,8 @@ PHRASES = (
         "greater number: it is the worst case, not a limit.",
         numbers={Number.LENGTH: LENGTH, Number.CONCURRENCY: TIMES},
     ),
-    Phrase(
+    _phrase(
         key="vllm.blocks",
-        engine="vLLM",
         wording="V0, and V1 before February 2025 (vllm#13596)",
         hint="GPU blocks: |cuda blocks: |CUDA blocks: ",
         text="GPU blocks: {blocks}",
@@ -72,9 +71,8 @@ PHRASES = (
         numbers={Number.BLOCKS: BLOCKS},
         also=(r"(?<!\w)(?:cuda|CUDA) blocks: <blocks>",),
     ),
-    Phrase(
+    _phrase(
         key="vllm.blocks_config",
-        engine="vLLM",
         wording="V1, v1/metrics/loggers.py:351",
         hint="after num_gpu_blocks is",
         text="vllm cache_config_info with initialization after num_gpu_blocks is: {blocks}",
@@ -82,9 +80,8 @@ PHRASES = (
         "of layers, and blocks times 16 is not the number of tokens.",
         numbers={Number.BLOCKS: BLOCKS},
     ),
-    Phrase(
+    _phrase(
         key="vllm.override",
-        engine="vLLM",
         wording="V0 and V1, v1/core/kv_cache_planning.py:1526",
         hint="with num_gpu_blocks_override",
         text="Overriding num_gpu_blocks={profiled} with num_gpu_blocks_override={override}",
@@ -93,9 +90,8 @@ PHRASES = (
         numbers={Number.PROFILED: BLOCKS, Number.OVERRIDE: BLOCKS},
         change="Start without --num-gpu-blocks-override to use all the memory",
     ),
-    Phrase(
+    _phrase(
         key="vllm.profile_v0",
-        engine="vLLM",
         wording="V0 from December 2024 on, worker.py:267",
         hint="the rest of the memory reserved for KV Cache",
         text="model weights take {weights}GiB; non_torch_memory takes {other}GiB; PyTorch "
@@ -110,9 +106,8 @@ PHRASES = (
             Number.MEMORY: GIB,
         },
     ),
-    Phrase(
+    _phrase(
         key="vllm.rest_v0",
-        engine="vLLM",
         wording="V0 from December 2024 on, the same line cut short; vllm#10511",
         hint="reserved for KV Cache",
         text="reserved for KV Cache is {memory}GiB",
@@ -120,9 +115,8 @@ PHRASES = (
         numbers={Number.MEMORY: GIB},
         also=(r"available_kv_cache_memory\s{1,12}<memory>GiB",),
     ),
-    Phrase(
+    _phrase(
         key="vllm.budget_v0",
-        engine="vLLM",
         wording="V0 from December 2024 on, worker.py:267",
         hint="the current vLLM instance can use",
         text="the current vLLM instance can use total_gpu_memory ({total}GiB) x "
@@ -131,18 +125,16 @@ PHRASES = (
         "cache.",
         numbers={Number.TOTAL: GIB, Number.SHARE: SHARE, Number.BUDGET: GIB},
     ),
-    Phrase(
+    _phrase(
         key="vllm.profile_early_v0",
-        engine="vLLM",
         wording="V0 before December 2024, vllm#10517",
         hint="kv_cache_size=",
         text="kv_cache_size={memory}GiB gpu_memory_utilization={share}",
         means="What one GPU has left for the cache.",
         numbers={Number.MEMORY: GIB, Number.SHARE: SHARE},
     ),
-    Phrase(
+    _phrase(
         key="vllm.weights",
-        engine="vLLM",
         wording="V1, v1/worker/gpu_model_runner.py:5089; V0 said GB and meant GiB",
         hint="loading took |weights took ",
         text="Model loading took {weights} GiB memory",
@@ -150,9 +142,8 @@ PHRASES = (
         numbers={Number.WEIGHTS: ROUNDED},
         also=(r"(?:Model loading|Loading model weights) took <weights> Gi?B",),
     ),
-    Phrase(
+    _phrase(
         key="vllm.attention_block",
-        engine="vLLM",
         wording="V1, platforms/interface.py:1109",
         hint="Setting attention block size to",
         text="Setting attention block size to {block_size} tokens",
@@ -160,18 +151,16 @@ PHRASES = (
         "state. A request takes whole blocks of this size.",
         numbers={Number.BLOCK_SIZE: Quantity("tokens", "one block")},
     ),
-    Phrase(
+    _phrase(
         key="vllm.state_padding",
-        engine="vLLM",
         wording="V1, platforms/interface.py:1133",
         hint="Padding mamba page size by",
         text="Padding mamba page size by {padding}%",
         means="What each recurrent state is padded by, so that state and block are of one size.",
         numbers={Number.PADDING: Quantity("%", "one block")},
     ),
-    Phrase(
+    _phrase(
         key="vllm.padding_layers",
-        engine="vLLM",
         wording="V1, v1/core/kv_cache_planning.py:538",
         hint="padding layers, may waste",
         text="Add {layers} padding layers, may waste at most {padding}% KV cache memory",
@@ -179,9 +168,8 @@ PHRASES = (
         "nothing.",
         numbers={Number.LAYERS: Quantity("layers", RANK), Number.PADDING: Quantity("%", RANK)},
     ),
-    Phrase(
+    _phrase(
         key="vllm.spent",
-        engine="vLLM",
         wording="V1, v1/worker/gpu_worker.py:1050; in 2025 weights and non-torch memory apart",
         hint="Actual usage is",
         text="Actual usage is {consumed} GiB for consumed memory (weights + non-torch), {peak} "

@@ -6,6 +6,8 @@ read in public threads.
 
 from __future__ import annotations
 
+from functools import partial
+
 from kvdocs.logs.number import Number
 from kvdocs.logs.phrase import ALL, Phrase, Quantity
 from kvdocs.logs.vllm import BLOCKS, LENGTH, ROUNDED, SHARE, TOKENS
@@ -15,10 +17,11 @@ MORE_ROOM = (
     "weights, more GPUs, or a lower --max-model-len if no request is that long"
 )
 
+_phrase = partial(Phrase, engine="vLLM")
+
 ERRORS = (
-    Phrase(
+    _phrase(
         key="vllm.too_long",
-        engine="vLLM",
         wording="V1, v1/core/kv_cache_planning.py:78; early releases wrote GB and meant GiB",
         hint="KV cache is needed, which is larger",
         text="max seq len ({length}), ({needed} GiB KV cache is needed, which is larger than the "
@@ -32,9 +35,8 @@ ERRORS = (
             r"which is larger than the available KV cache\s{1,4}memory \(<available> Gi?B\)",
         ),
     ),
-    Phrase(
+    _phrase(
         key="vllm.longest",
-        engine="vLLM",
         wording="V1, v1/core/kv_cache_planning.py:73",
         hint="estimated maximum model length",
         text="the estimated maximum model length is {longest}",
@@ -42,9 +44,8 @@ ERRORS = (
         "with.",
         numbers={Number.LONGEST: LENGTH},
     ),
-    Phrase(
+    _phrase(
         key="vllm.nothing_left",
-        engine="vLLM",
         wording="V0 and V1, v1/core/kv_cache_planning.py:58",
         hint="No available memory for the cache blocks",
         text="No available memory for the cache blocks",
@@ -53,9 +54,8 @@ ERRORS = (
         change="Raise --gpu-memory-utilization, or take smaller weights or more GPUs; a shorter "
         "--max-model-len frees nothing but a little working memory",
     ),
-    Phrase(
+    _phrase(
         key="vllm.too_long_v0",
-        engine="vLLM",
         wording="V0, vllm#2418",
         hint="tokens that can be stored in KV cache",
         text="max seq len ({length}) is larger than the maximum number of tokens that can be "
@@ -65,9 +65,8 @@ ERRORS = (
         numbers={Number.LENGTH: LENGTH, Number.TOKENS: TOKENS},
         change=MORE_ROOM,
     ),
-    Phrase(
+    _phrase(
         key="vllm.state_blocks",
-        engine="vLLM",
         wording="V1, seen in 0.24.0",
         hint="exceeds available Mamba cache blocks",
         text="max_num_seqs ({sequences}) exceeds available Mamba cache blocks ({blocks})",
@@ -75,9 +74,8 @@ ERRORS = (
         numbers={Number.SEQUENCES: Quantity("requests", ALL), Number.BLOCKS: BLOCKS},
         change="Lower --max-num-seqs to the number of blocks, or make the cache larger",
     ),
-    Phrase(
+    _phrase(
         key="vllm.prompt_too_long",
-        engine="vLLM",
         wording="V1, v1/engine/input_processor.py:590",
         hint="is longer than the maximum model length",
         text="prompt (length {prompt}) is longer than the maximum model length of {length}",
@@ -85,9 +83,8 @@ ERRORS = (
         numbers={Number.PROMPT: LENGTH, Number.LENGTH: LENGTH},
         change="Raise --max-model-len, or shorten the prompt",
     ),
-    Phrase(
+    _phrase(
         key="vllm.context",
-        engine="vLLM",
         wording="V0 and V1, renderers/params.py:544",
         hint="maximum context length is",
         text="maximum context length is {length} tokens. However, your prompt contains {prompt} "
@@ -100,9 +97,8 @@ ERRORS = (
             r"(?:prompt|request|messages) (?:contains?|has|resulted in)) (?:at least )?<prompt>",
         ),
     ),
-    Phrase(
+    _phrase(
         key="vllm.beyond_training",
-        engine="vLLM",
         wording="V0 and V1, config/model.py:2664",
         hint="than the derived max_model_len",
         text="User-specified max_model_len ({asked}) is greater than the derived max_model_len "
@@ -116,9 +112,8 @@ ERRORS = (
             r"\(\w{3,40}=<derived>",
         ),
     ),
-    Phrase(
+    _phrase(
         key="vllm.not_free",
-        engine="vLLM",
         wording="V1, v1/worker/utils.py:763",
         hint="is less than desired GPU memory utilization",
         text="({free}/{card} GiB) on startup is less than desired GPU memory utilization "
@@ -133,9 +128,8 @@ ERRORS = (
         },
         change="Stop the other process, or lower --gpu-memory-utilization to what is free",
     ),
-    Phrase(
+    _phrase(
         key="vllm.warm_up",
-        engine="vLLM",
         wording="V0 and V1, v1/worker/gpu_model_runner.py:5930",
         hint="out of memory occurred when warming up",
         text="CUDA out of memory occurred when warming up sampler with {sequences} dummy requests",
@@ -145,9 +139,8 @@ ERRORS = (
         "cache",
         also=(r"occurred when warming up \w{3,20} with <sequences> dummy requests",),
     ),
-    Phrase(
+    _phrase(
         key="vllm.fp8_refused",
-        engine="vLLM",
         wording="V1, v1/attention/backends/triton_attn.py:522, mla/triton_mla.py:209",
         hint="requires SM89+",
         text="native FP8 (fp8e4nv) requires SM89+",

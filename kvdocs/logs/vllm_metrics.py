@@ -5,6 +5,8 @@ Data only. Files are those of the vLLM 0.33.0 wheel. Of each only the highest re
 
 from __future__ import annotations
 
+from functools import partial
+
 from kvdocs.logs.number import Number
 from kvdocs.logs.phrase import ALL, Phrase, Quantity
 from kvdocs.logs.vllm import BLOCKS
@@ -12,10 +14,11 @@ from kvdocs.logs.vllm import BLOCKS
 LOOKED_UP = Quantity("tokens", ALL)
 REQUESTS = Quantity("requests", ALL)
 
+_phrase = partial(Phrase, engine="vLLM")
+
 METRICS = (
-    Phrase(
+    _phrase(
         key="vllm.usage",
-        engine="vLLM",
         wording="V1, v1/metrics/loggers.py:314",
         hint="KV cache usage: ",
         text="KV cache usage: {usage}%",
@@ -24,9 +27,8 @@ METRICS = (
         numbers={Number.USAGE: Quantity("%", ALL)},
         highest=True,
     ),
-    Phrase(
+    _phrase(
         key="vllm.usage_metric",
-        engine="vLLM",
         wording="V1, v1/metrics/loggers.py:620; gpu_cache_usage_perc in earlier releases",
         hint="cache_usage_perc",
         text="vllm:kv_cache_usage_perc {fraction}",
@@ -35,9 +37,8 @@ METRICS = (
         also=(r"vllm:(?:kv|gpu)_cache_usage_perc(?:\{[^{}\n]{0,999}\})? <fraction>",),
         highest=True,
     ),
-    Phrase(
+    _phrase(
         key="vllm.preemptions",
-        engine="vLLM",
         wording="V1, v1/metrics/loggers.py:738",
         hint="vllm:num_preemptions_total",
         text="vllm:num_preemptions_total {preemptions}",
@@ -51,9 +52,8 @@ METRICS = (
         ),
         highest=True,
     ),
-    Phrase(
+    _phrase(
         key="vllm.preempted_v0",
-        engine="vLLM",
         wording="V0, core/scheduler.py; vllm#6102, vllm#546",
         hint="cumulative_preemption",
         text="total_num_cumulative_preemption={preemptions}",
@@ -65,9 +65,8 @@ METRICS = (
         also=(r"total_cumulative_preemption_cnt=<preemptions>",),
         highest=True,
     ),
-    Phrase(
+    _phrase(
         key="vllm.running_log",
-        engine="vLLM",
         wording="V0 and V1, v1/metrics/loggers.py:285",
         hint="Running: ",
         text="Running: {running} reqs",
@@ -75,9 +74,8 @@ METRICS = (
         numbers={Number.RUNNING: REQUESTS},
         highest=True,
     ),
-    Phrase(
+    _phrase(
         key="vllm.waiting_log",
-        engine="vLLM",
         wording="V1, v1/metrics/loggers.py:286; V0 called them pending",
         hint="Waiting: |Pending: ",
         text="Waiting: {waiting} reqs",
@@ -87,9 +85,8 @@ METRICS = (
         also=(r"Pending: <waiting> reqs",),
         highest=True,
     ),
-    Phrase(
+    _phrase(
         key="vllm.prefix_queries",
-        engine="vLLM",
         wording="V1, v1/metrics/loggers.py:662",
         hint="prefix_cache_queries",
         text="vllm:prefix_cache_queries_total {queried}",
@@ -99,9 +96,8 @@ METRICS = (
         also=(r"vllm:(?:gpu_)?prefix_cache_queries(?:_total)?(?:\{[^{}\n]{0,999}\})? <queried>",),
         highest=True,
     ),
-    Phrase(
+    _phrase(
         key="vllm.prefix_hits",
-        engine="vLLM",
         wording="V1, v1/metrics/loggers.py:673",
         hint="prefix_cache_hits",
         text="vllm:prefix_cache_hits_total {hits}",
@@ -111,9 +107,8 @@ METRICS = (
         also=(r"vllm:(?:gpu_)?prefix_cache_hits(?:_total)?(?:\{[^{}\n]{0,999}\})? <hits>",),
         highest=True,
     ),
-    Phrase(
+    _phrase(
         key="vllm.running",
-        engine="vLLM",
         wording="V1, v1/metrics/loggers.py:528",
         hint="vllm:num_requests_running",
         text="vllm:num_requests_running {running}",
@@ -122,9 +117,8 @@ METRICS = (
         also=(r"vllm:num_requests_running(?:\{[^{}\n]{0,999}\})? <running>",),
         highest=True,
     ),
-    Phrase(
+    _phrase(
         key="vllm.waiting",
-        engine="vLLM",
         wording="V1, v1/metrics/loggers.py:538",
         hint="vllm:num_requests_waiting",
         text="vllm:num_requests_waiting {waiting}",
@@ -134,9 +128,8 @@ METRICS = (
         also=(r"vllm:num_requests_waiting(?:\{[^{}\n]{0,999}\})? <waiting>",),
         highest=True,
     ),
-    Phrase(
+    _phrase(
         key="vllm.config_metric",
-        engine="vLLM",
         wording="V1, v1/metrics/loggers.py:1120",
         hint="vllm:cache_config_info",
         text="vllm:cache_config_info num_gpu_blocks={blocks}",

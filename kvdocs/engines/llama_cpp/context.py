@@ -11,7 +11,6 @@ vendor/llama.cpp; files and lines below are of that commit. What it then really 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from kvdocs.formula.config import EffectiveConfig
@@ -20,6 +19,7 @@ from kvdocs.formula.dtypes import NAMES
 from kvdocs.formula.layers import FullAttention, Latent, Layer
 from kvdocs.formula.layout import CacheLayout
 from kvdocs.formula.several import IndexKeys
+from kvdocs.startup import dataclass
 from kvdocs.units import ceil_div
 
 VERSION = "llama.cpp 0c1e570 (llama-cpp-python 0.3.36)"

@@ -7,7 +7,7 @@ buffers a context has; files and lines here are of the same commit.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kvdocs.engines.face import LONGEST, Change, Refused, largest
 from kvdocs.engines.llama_cpp.context import (
@@ -26,6 +26,7 @@ from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout, ConfigError
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.dtypes import NAMES
+from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ a tensor's new copy beside its old one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kvdocs.engines.transformers.copies import copies_heads
 from kvdocs.formula.config import EffectiveConfig
@@ -21,6 +20,7 @@ from kvdocs.formula.hidden import Buckets, HiddenStates, HiddenWindow
 from kvdocs.formula.layers import FullAttention, Latent, Layer, PromptAndWindow
 from kvdocs.formula.layout import DEFAULT_DTYPE, CacheLayout
 from kvdocs.formula.several import IndexKeys, Several
+from kvdocs.startup import dataclass
 
 RELEASE = (5, 24, 0)  # the one that is described where no other is named
 # The first release that caches a type's latent. Before it, K and V of every head were cached:

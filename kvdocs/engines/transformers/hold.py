@@ -7,7 +7,6 @@ in one step, so its length decides what is held, in sliding layers too; ``cache.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kvdocs.engines.face import LONGEST, Change, Refused, largest
 from kvdocs.engines.one_card import loaded_weights, more_cards, ranks, unused
@@ -28,6 +27,7 @@ from kvdocs.facts.gpus import Gpu
 from kvdocs.facts.models import Model
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.layout import DEFAULT_DTYPE
+from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ their bits say.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kvdocs.engines.vllm import VERSION
 from kvdocs.formula.dtypes import element_bytes
+from kvdocs.startup import dataclass
 from kvdocs.units import ceil_div
 
 HeadBytes = Callable[[int, int], int]  # (k_dim, v_dim) of one head -> bytes of one token

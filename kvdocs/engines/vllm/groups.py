@@ -9,10 +9,11 @@ the pages of a block lie side by side (BLHNC), which DeepSeek V4 asks for.
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kvdocs.engines.vllm import VERSION
 from kvdocs.engines.vllm.layers import Options, Page
+from kvdocs.startup import dataclass
 from kvdocs.units import ceil_div
 
 Numbered = tuple[int, Page]  # a page, and the number of the layer it is of

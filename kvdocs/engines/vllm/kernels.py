@@ -9,7 +9,6 @@ the tests hold this module against that record.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kvdocs.engines.vllm.compressed import compresses
 from kvdocs.formula import CacheLayout
@@ -17,6 +16,7 @@ from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import CrossAttention
 from kvdocs.formula.layers import Chunk, FullAttention, Latent, Layer, SlidingWindow
 from kvdocs.formula.several import IndexKeys
+from kvdocs.startup import dataclass
 
 BACKENDS = "v1/attention/backends"
 

@@ -7,7 +7,7 @@ KVCacheSpec. Paths in docstrings are in the vLLM 0.33.0 wheel.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kvdocs.engines.vllm import VERSION
 from kvdocs.engines.vllm.dtypes import head_bytes, kv_dtype, latent_bytes
@@ -15,6 +15,7 @@ from kvdocs.formula import CacheLayout
 from kvdocs.formula.constant import CrossAttention, Shared, State
 from kvdocs.formula.layers import Chunk, FullAttention, Latent, Layer, SlidingWindow
 from kvdocs.formula.several import IndexKeys, LatentWindow
+from kvdocs.startup import dataclass
 from kvdocs.units import ceil_div
 
 # Sparse latents on Hopper: format asked for -> format kept. FlashMLA is asked first and takes fp8

@@ -6,12 +6,12 @@ lines are of the 0.33.0 wheel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from kvdocs.engines.terms import MIB, Term, cited, cited_range
 from kvdocs.facts.claims import claim
 from kvdocs.facts.gpus import Gpu
+from kvdocs.startup import dataclass
 from kvdocs.units import ceil_div
 
 WORKING_MEMORY = "activations, CUDA graphs, libraries"

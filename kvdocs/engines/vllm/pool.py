@@ -15,8 +15,6 @@ against the real planner.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kvdocs.engines.face import LONGEST, largest
 from kvdocs.engines.terms import Term
 from kvdocs.engines.vllm import VERSION
@@ -24,6 +22,7 @@ from kvdocs.engines.vllm.compressed import compressed_pages, compresses
 from kvdocs.engines.vllm.groups import Group, group_layers, pack_layers
 from kvdocs.engines.vllm.layers import Options, pages_of, stages
 from kvdocs.formula import CacheLayout
+from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
