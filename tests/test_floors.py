@@ -15,11 +15,6 @@ HEAVY = {"torch", "transformers", "pandas", "numpy", "mkdocs", "huggingface_hub"
 MODULES = modules()
 IMPORTS = imports(MODULES)
 
-# Modules that import one another today. The list may only get shorter.
-CIRCLES = [
-    {"site.example_workload", "site.scope"},
-]
-
 
 @pytest.mark.parametrize("module", MODULES)
 def test_no_module_imports_a_higher_floor(module):
@@ -37,12 +32,7 @@ def test_rooms_on_one_floor_import_nothing_of_one_another():
 
 
 def test_no_modules_import_one_another_in_a_circle():
-    assert [found for found in circles(IMPORTS) if not any(found <= old for old in CIRCLES)] == []
-
-
-@pytest.mark.parametrize("circle", CIRCLES, ids=lambda circle: "-".join(sorted(circle)))
-def test_a_circle_that_is_gone_is_off_the_list(circle):
-    assert any(found <= circle for found in circles(IMPORTS)), "take it out of CIRCLES"
+    assert circles(IMPORTS) == []
 
 
 def test_serving_is_gone():

@@ -1,12 +1,12 @@
-"""One question, one answer: fit, workload, explain and the pages give one integer or one refusal."""
+"""One question, one answer: fit, workload, explain and pages give one integer or one refusal."""
 
 from collections import Counter
 
 import pytest
-from kvdocs.site.answers import asked
 
 import kvdocs
 from kvdocs.engines.vllm import hold as vllm
+from kvdocs.site.answers import asked
 from kvdocs.site.engines import vllm_request
 from tests.questions import Question, questions
 

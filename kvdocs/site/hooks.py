@@ -25,10 +25,10 @@ from mkdocs.structure.pages import Page
 from kvdocs.facts.catalogue import SnapshotDiffers
 from kvdocs.facts.reports import load_reports
 from kvdocs.formula.layers import plural
-from kvdocs.site import fences, notebooks, numbers, popover, stacked, tables
-from kvdocs.site.expressions import Scope
+from kvdocs.site import fences, notebooks, numbers, places, popover, stacked, tables
 from kvdocs.site.pages import pages
 from kvdocs.site.scope import forget, scope, scope_of, site_catalogue
+from kvdocs.site.values import Scope
 
 _now: dict[str, str] = {}  # the page that is being made, and what is wrong with a block of it
 log = logging.getLogger("mkdocs.kvdocs")
@@ -54,12 +54,13 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     notebooks.use_templates()
     for fence in config.mdx_configs["pymdownx.superfences"]["custom_fences"]:
         fence["format"] = _printing_something(fence["format"])
+    places.say_where(_relative(Path(config.docs_dir)), lambda: Path(_now["page"]))
     return config
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> None:
     """Remember which page is being made, for the errors of its blocks."""
-    _now["page"] = page.file.src_path
+    _now["page"] = str(_relative(Path(page.file.abs_src_path or page.file.src_path)))
 
 
 def _printing_something(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,14 +70,16 @@ def _printing_something(run: Callable[..., Any]) -> Callable[..., Any]:
         html = run(source, language, css, options, md, **more)
         shown = re.sub(r"<(?!svg|img)[^>]*>|\s", "", str(html))
         if shown in ("", "None"):
-            _now["empty"] = f"{_now['page']}: the block {options.get('id')!r} printed nothing"
+            name = options.get("id", "")
+            place = places.of_block(Path(_now["page"]), name)
+            _now["empty"] = f"{place}: the block {name!r} printed nothing"
         return html
 
     return checked
 
 
 def on_pre_build(config: MkDocsConfig) -> None:
-    """Check every page; raise with all problems, each with file and line."""
+    """Check every page; raise with all problems, each with file, line and column."""
     found = [p for path in _sources(config) for p in _problems(path, scope())]
     if found:
         lines = "\n".join(f"  {problem}" for problem in found)
@@ -103,7 +106,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
     def lookup(kind: str, text: str, expression: str) -> numbers.Checked:
         rendered[kind, text, expression] += 1
-        return numbers.check(numbers.Stated(path, 0, 0, 0, text, kind, expression), scope())
+        return numbers.check(numbers.Stated(path, text, kind, expression), scope())
 
     if empty := _now.pop("empty", None):
         raise PluginError(empty)
@@ -117,7 +120,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
         raise PluginError(f"{path}: {error}") from error
     for stated in numbers.find(path):
         if not rendered[stated.kind, stated.text, stated.expression]:
-            place = f"{path}:{stated.line}"
+            place = f"{path}:{stated.line}:{stated.column}"
             raise PluginError(f'{place}: "{stated.text}" is a link that Markdown does not read')
         rendered[stated.kind, stated.text, stated.expression] -= 1
     return stacked.labelled(html)

@@ -121,7 +121,7 @@ COVERAGE = '```python exec="1" html="1" id="coverage"\n--8<-- "coverage_table.py
 # Each fault, and what is said of it; faults that one build reports together are made together.
 FAULTS = {
     "what is written": [
-        ("docs/models.md", "4,096 tokens](ill", "4,097 tokens](ill", 'models.md:15: says "4,097'),
+        ("docs/models.md", "4,096 tokens](kv", "4,097 tokens](kv", 'models.md:15:257: says "4,097'),
         (*after_title("It takes 7 GiB."), 'number "7 GiB'),
         (*after_title("It takes seventeen GiB."), 'the number "seventeen GiB'),
     ],
@@ -136,15 +136,25 @@ FAULTS = {
     ],
     "what is run and linked": [
         ("mkdocs.yml", "      - Coverage: coverage.md\n", "", "coverage.md"),
-        ("docs/corrections.md", "#the-problem)", "#the-problemm)", "#the-problemm"),
-        ("snippets/models_table.py", "print(", "print(1 / 0, ", "code block 'models'"),
+        (
+            "docs/corrections.md",
+            "#the-problem)",
+            "#the-problemm)",
+            "corrections.md:39:187: contains",
+        ),
+        (
+            "snippets/models_table.py",
+            "print(",
+            "print(1 / 0, ",
+            "models.md:17:1: the block 'models' failed in line 7",
+        ),
     ],
     "a snippet that prints nothing": [
         (
             "snippets/coverage_table.py",
             "print(",
             "str(",
-            "coverage.md: the block 'coverage' printed nothing",
+            "coverage.md:24:1: the block 'coverage' printed nothing",
         )
     ],
     "a report that is no TOML": [("kvdocs/facts/reports.toml", "[", "", "reports.toml: not TOML")],
@@ -152,7 +162,7 @@ FAULTS = {
         ("kvdocs/evidence/records/sweep.json", "{", "", "records/sweep.json: ")
     ],
     "claims that are no TOML": [
-        ("kvdocs/facts/claims.toml", "[vllm", "vllm", "claims.toml: not TOML")
+        ("kvdocs/facts/claims.toml", "[vllm", "vllm", "claims.toml: line 10: is")
     ],
 }
 
@@ -168,6 +178,7 @@ def test_a_fault_stops_the_build_and_is_named(tmp_path, place):
     assert done.returncode != 0
     for *_, said in FAULTS[place]:
         assert said in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
     assert not (folder / "site").exists()
 
 
@@ -178,7 +189,7 @@ def test_a_changed_value_of_the_snapshot_names_every_number_that_depends_on_it(t
     path.write_text(text.replace('"num_hidden_layers": 28', '"num_hidden_layers": 29'))
     done = build(folder)
     assert done.returncode != 0
-    named = re.findall(r'docs/kv-cache\.md:\d+: says "([^"]+)"', done.stderr)
+    named = re.findall(r'docs/kv-cache\.md:\d+:\d+: says "([^"]+)"', done.stderr)
     assert {"28 layers", "56 KiB", "224 MiB", "11.74 GB", "392 KiB"} <= set(named)
 
 
