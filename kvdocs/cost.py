@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kvdocs.called import answers
 from kvdocs.evidence.known import known_by_model
@@ -20,6 +20,7 @@ from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.dtypes import dtype_of, element_bytes
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DEFAULT_DTYPE, EncoderLengthMissing
+from kvdocs.startup import dataclass
 from kvdocs.units import exact, row
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import

@@ -136,6 +136,5 @@ def test_another_rule_in_any_one_path_is_noticed(path, monkeypatch):
     before = [answer("fit" if path != "fit" else "page", one) for one in QUESTIONS]
     monkeypatch.setattr(vllm, "hold", another_rule)
     mutated = [answer(path, one) for one in QUESTIONS]
-    pairs = zip(QUESTIONS, mutated, before, strict=True)
-    noticed = {question for question, now, then in pairs if not same(now, then)}
-    assert len(noticed) >= 20
+    noticed = [not same(now, then) for now, then in zip(mutated, before, strict=True)]
+    assert sum(noticed) >= 20

@@ -6,10 +6,9 @@ for people and under keys for JSON.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kvdocs.engines import engine as engine_named
 from kvdocs.facts.models import Model
+from kvdocs.startup import dataclass
 from kvdocs.units import row
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import

@@ -12,7 +12,7 @@ place of a range; with the former the answer is exact.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 
@@ -22,6 +22,7 @@ from kvdocs.engines.remedies import Remedy, remedies
 from kvdocs.engines.terms import Term, total, total_at_best
 from kvdocs.fit.table import table
 from kvdocs.formula.layers import plural
+from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from kvdocs.facts.models import Model
-from kvdocs.fit.command import as_json
 from kvdocs.fit.options import OWN, SIZES, ask
 from kvdocs.formula.layers import plural
 from kvdocs.site.values import Call, Trace, as_number, show
@@ -33,7 +32,7 @@ def asked(model: Model, gpu: str | None, options: Mapping[str, Any]) -> dict[str
     Raises:
         ValueError: the command would refuse the question.
     """
-    return as_json(ask(model, gpu=gpu, **options), [])
+    return ask(model, gpu=gpu, **options).as_json()
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
 from kvdocs.engines.vllm.hold import TITLE
 from kvdocs.facts.models import Model
+from kvdocs.startup import dataclass
 from kvdocs.units import gib
 from kvdocs.workload.estimates import Estimate, estimates
 from kvdocs.workload.lengths import Histogram, Log, bins, mean, percentile, read

@@ -6,9 +6,9 @@ cautious. The naive ways take every sequence to be equally long; the last two ta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from kvdocs.startup import dataclass
 from kvdocs.workload.lengths import Workload, percentile
 from kvdocs.workload.overflow import largest, overflow
 from kvdocs.workload.space import Space

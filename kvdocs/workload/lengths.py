@@ -24,9 +24,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
+from kvdocs.startup import dataclass
 from kvdocs.units import ceil_div
 from kvdocs.workload.request_log import BadLine, Count, Request, read_line
 from kvdocs.workload.space import Space

@@ -6,7 +6,6 @@ In: what was asked, as text or numbers. Out: a ``Served``, or the contradiction 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +17,7 @@ from kvdocs.engines.vllm.pool import Pool
 from kvdocs.facts.given import model_of
 from kvdocs.facts.gpus import gpu_named
 from kvdocs.literal import size_of
+from kvdocs.startup import dataclass
 from kvdocs.workload.space import Space
 
 FLAGS = ("tp", "pp", "utilization", "max_num_batched_tokens")

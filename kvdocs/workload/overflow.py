@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import decimal
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+
+from kvdocs.startup import dataclass
 
 DIGITS = 15
 ONE = 10**DIGITS

@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from kvdocs.facts.hub import standard_input
+from kvdocs.startup import dataclass
 
 LONGEST = 100_000_000  # tokens; a count above it is a mistake, not a request
 LONGEST_LINE = 1 << 24  # bytes; a longer line is refused, so that memory stays bounded

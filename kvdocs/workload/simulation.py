@@ -23,8 +23,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kvdocs.startup import dataclass
 from kvdocs.units import ceil_div
 from kvdocs.workload.request_log import Request
 

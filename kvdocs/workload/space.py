@@ -7,11 +7,11 @@ arithmetic of blocks is ``kvdocs.engines.vllm.pool``'s.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kvdocs.engines.vllm.memory import Flags
 from kvdocs.engines.vllm.pool import Pool, at_once
 from kvdocs.facts.gpus import Gpu
+from kvdocs.startup import dataclass
 from kvdocs.units import ceil_div
 
 MOST_BLOCKS = 2_000_000  # 1.7 TiB for Qwen2.5-7B; more would take minutes to reckon with
