@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
-@dataclass(frozen=True, eq=False, repr=False)  # what is left out would take time to make
+@dataclass(frozen=True)
 class Dtype:
     """How ``elements`` numbers are stored in ``bytes`` bytes: one by one, or a block at a time.
 

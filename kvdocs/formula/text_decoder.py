@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 from kvdocs.formula.class_defaults import class_entry
 from kvdocs.formula.errors import ConfigError, shown
-from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than the formula to run
 if TYPE_CHECKING:
