@@ -48,6 +48,11 @@ GEMMA = dict(load("google/gemma-3-4b-it").config)
         ({"model_type": "llama", "sliding_window": 512}, "sliding_window", "has no windows"),
         ({"model_type": "mistral", "layer_types": ["full_attention"] * 32}, "layer_types", "does"),
         ({"model_type": "llama", "num_key_value_heads": 3}, "num_key_value_heads", "divide the 32"),
+        (
+            {"model_type": "gemma4_text", "use_bidirectional_attention": "all"},
+            "use_bidirectional_attention",
+            "an encoder keeps no cache",
+        ),
         ({"model_type": "dory", "n_recurrent_loops": 101}, "n_recurrent_loops", "no model runs"),
         (
             {"model_type": "gemma3n_text", "num_kv_shared_layers": 35},
