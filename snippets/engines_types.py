@@ -6,13 +6,14 @@ from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
 from kvdocs.units import in_unit, ratio
 
+TOKENS = 4096
 QWEN = model("Qwen/Qwen2.5-7B-Instruct")
 CONFIG = EffectiveConfig.of(QWEN.config, QWEN.id)
 
 
 def held(name: str) -> int:
-    """Bytes of 4,096 cells with K and V in one type."""
-    context = Context(4096, type_k=name, type_v=name)
+    """Bytes of ``TOKENS`` cells with K and V in one type."""
+    context = Context(TOKENS, type_k=name, type_v=name)
     return sum(buffer.bytes for buffer in buffers(QWEN.layout, CONFIG, context))
 
 

@@ -12,7 +12,7 @@ def amount(one: int, other: int) -> str:
     return gib(one, other).replace(" GiB", "\u00a0GiB")
 
 
-TOKENS, OVERHEAD = 4096, 2**30
+TOKENS, OVERHEAD = 4096, "1 GiB"
 found = model("Qwen/Qwen2.5-7B-Instruct")
 answers = [
     ask(found, gpu="rtx_4090", engine=name, tokens=TOKENS, overhead=OVERHEAD)

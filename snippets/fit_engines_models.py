@@ -7,7 +7,7 @@ from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
 from kvdocs.units import span
 
-GIB, TOKENS = 2**30, 10_000
+TOKENS, OVERHEAD = 10_000, "1 GiB"
 MODELS = {
     "Qwen/Qwen2.5-7B-Instruct": "every token",
     "google/gemma-3-4b-it": "mostly a window",
@@ -19,7 +19,7 @@ MODELS = {
 
 def seats(found: Model, engine: str) -> str:
     """Sequences that surely fit, and at best."""
-    answer = ask(found, gpu="rtx_4090", engine=engine, tokens=TOKENS, overhead=GIB)
+    answer = ask(found, gpu="rtx_4090", engine=engine, tokens=TOKENS, overhead=OVERHEAD)
     return span(answer.sure.sequences, answer.best.sequences).replace(" ", "\u00a0")
 
 

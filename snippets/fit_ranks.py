@@ -5,7 +5,8 @@ from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
 from kvdocs.units import binary
 
-RANKS = (1, 2, 4, 8)
+MOST = 8
+RANKS = (1, 2, 4, MOST)
 MODELS = {
     "Qwen/Qwen3-30B-A3B": "4 KV heads",
     "meta-llama/Llama-3.1-70B-Instruct": "8 KV heads",

@@ -2,9 +2,10 @@
 
 from kvdocs.site.scope import model
 
+TOKENS = 4096
 found = model("deepseek-ai/DeepSeek-V4-Flash")
 
 print("``` {.text .kv-wrap}")
-for line in found.layout.derivation(4096):
+for line in found.layout.derivation(TOKENS):
     print(line)
 print("```")

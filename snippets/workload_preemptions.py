@@ -1,16 +1,12 @@
 """Three thousand requests of the example, simulated at several limits on the running ones."""
 
-import random
-
-from kvdocs.site.example_workload import example
+from kvdocs.site.example_workload import busy_requests, example, simulated
 from kvdocs.site.tables import markdown
 from kvdocs.units import ratio
 from kvdocs.workload.lengths import mean
-from kvdocs.workload.simulation import Server, simulate
 
 found = example()
-requests = random.Random("arrivals").choices(found.requests, k=3000)
-needed = sum(one.prompt + one.output - 1 for one in requests)
+needed = sum(one.prompt + one.output - 1 for one in busy_requests())
 average = mean(found.workload.at_a_moment(found.space))
 limits = {
     "p99": found.estimate("p99").sequences,
@@ -26,7 +22,7 @@ def percent(part: int, whole: int) -> str:
 
 rows = []
 for name, limit in limits.items():
-    steps = list(simulate(requests, Server(found.space.blocks, max_num_seqs=limit)))
+    steps = simulated(limit)
     held_back = sum(step.waiting > 0 and step.running < limit for step in steps)
     lost = sum(len(step.preempted) for step in steps)
     again = sum(step.tokens for step in steps) - needed

@@ -169,7 +169,7 @@ def test_numbers_check_fails_and_fix_mends(tmp_path):
     page.write_text('# A\n\n[55 KiB](kv: "qwen2_5_7b.slope()") and 7 GiB\n', encoding="utf-8")
     run = kvdocs("numbers", "check", str(page))
     assert run.returncode == 1
-    assert f"{page}:3: says" in run.stderr
+    assert f"{page}:3:1: says" in run.stderr
     assert '"7 GiB…" stands alone' in run.stderr
     page.write_text('# A\n\n[55 KiB](kv: "qwen2_5_7b.slope()")\n', encoding="utf-8")
     assert kvdocs("numbers", "fix", str(page)).returncode == 0

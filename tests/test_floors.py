@@ -20,7 +20,6 @@ CIRCLES = [
     {"cost", "cost_engine"},
     {"evidence.vllm.backends", "evidence.vllm.sparse", "evidence.vllm.specs"},
     {"fit.command", "fit.options", "fit.table"},
-    {"site.example_workload", "site.scope"},
 ]
 
 

@@ -1,15 +1,15 @@
 """Whether an expression counts bytes: so that no page calls 57,344 bytes 57,344 conversations.
 
 In: an expression of ``expressions.py``. Out: 1 where its value is memory, 0 where it is a plain
-number, None where that cannot be told (a cited or measured figure).
+number, None where that cannot be told (a cited or measured figure, a constant of a snippet).
 """
 
 from __future__ import annotations
 
 import ast
 
-from kvdocs.literal import Literal
 from kvdocs.site.engines import ENGINES
+from kvdocs.site.words import Written
 from kvdocs.units import BYTE_UNITS
 
 MEMORY = {"bytes", "slope", "slope_past_windows", "constant_bytes", "weights"}
@@ -28,7 +28,7 @@ def check_unit(literal: str, expression: str) -> None:
     ValueError: qwen2_5_7b.slope() counts bytes, so it is written with a unit of memory
     """
     found = of(ast.parse(expression.strip(), mode="eval").body)
-    written = Literal.parse(literal).unit in BYTE_UNITS
+    written = Written.read(literal).unit in BYTE_UNITS
     if found == 1 and not written:
         raise ValueError(f"{expression} counts bytes, so it is written with a unit of memory")
     if found is not None and found != 1 and written:
@@ -58,7 +58,8 @@ def of(node: ast.expr) -> int | None:
         return of(node.func)
     if isinstance(node, ast.Attribute):
         root = ast.unparse(node).partition(".")[0]
-        if root in ("cited", "measured"):
+        if root in ("cited", "measured", "snippet", "code", "example"):
             return None
-        return 1 if root == "gpu" or node.attr in MEMORY else 0
+        memory = root == "gpu" or node.attr in MEMORY or node.attr.endswith("_bytes")
+        return 1 if memory else 0
     return 0

@@ -1,7 +1,8 @@
 """The example of the page on workloads: a log that nobody wrote, and the pool it meets.
 
-In: nothing. Out: seeded requests, the same on every machine, and their estimates. The lengths are
-log-normal, as lengths of text often roughly are; the medians and the spread are chosen.
+In: nothing. Out: seeded requests, the same on every machine, their estimates, and what a busy
+server makes of some of them. The lengths are log-normal, as lengths of text often roughly are; the
+medians and the spread are chosen. ``figure`` gives stated numbers what the page's tables show.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ from functools import cache
 from kvdocs.engines.vllm.pool import Options
 from kvdocs.facts.claims import load_claims
 from kvdocs.literal import Literal
-from kvdocs.site.scope import model
+from kvdocs.site.models_of_site import model
+from kvdocs.site.values import Answer
 from kvdocs.workload.estimates import Estimate, estimates
 from kvdocs.workload.lengths import Workload
 from kvdocs.workload.request_log import Request
+from kvdocs.workload.simulation import Server, Step, simulate
 from kvdocs.workload.space import Space
 
 MODEL = "Qwen/Qwen2.5-7B-Instruct"
 LIMIT = 32_768  # --max-model-len, tokens
 RISK = Fraction(1, 100)
 SEED = 11
+BUSY = 3000  # requests that wait when the simulation starts
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,32 @@ def example() -> Example:
     pool = Literal.parse(str(load_claims()["vllm.max_model_len.experiment.pool"].value))
     space = Space.of_model(model(MODEL).layout, Options(LIMIT), int(pool.number * pool.scale))
     return Example(requests, workload, space, tuple(estimates(workload, space, RISK, LIMIT)))
+
+
+def busy_requests() -> list[Request]:
+    """The requests of the simulation, drawn from the example's."""
+    return random.Random("arrivals").choices(example().requests, k=BUSY)
+
+
+@cache
+def simulated(limit: int) -> tuple[Step, ...]:
+    """The steps of a server that runs ``limit`` of them at most, until all have their answer."""
+    return tuple(simulate(busy_requests(), Server(example().space.blocks, max_num_seqs=limit)))
+
+
+def figure(key: str) -> Answer:
+    """A figure of the example: ``requests``, how many the busy server has, and ``steps.WAY``, how
+    many steps it takes with the limit of that plan.
+
+    Raises:
+        ValueError: it has no such figure.
+    """
+    limits = {f"steps.{one.way}": one.sequences for one in example().estimates}
+    if key != "requests" and key not in limits:
+        known = ", ".join(["requests", *limits])
+        raise ValueError(f"the example of workloads has no figure {key!r}; it has {known}")
+    value = BUSY if key == "requests" else len(simulated(limits[key]))
+    return Answer(value, (f"example of a busy server: {key} = {value:,}",))
 
 
 def _length(rng: random.Random, median: int, spread: float, most: int) -> int:

@@ -1,8 +1,8 @@
 """Guards for executed blocks: a misspelt one would silently not run.
 
-In: a page. Out: what is wrong with its executed blocks, each with its line. Every block that runs
-has an ``id`` (so that a failure can be found), known options, and one snippet file as its body, so
-that what the page shows is a file which readers can copy and tests run.
+In: a page. Out: what is wrong with its executed blocks, each with its position. Every block that
+runs has an ``id`` (so that a failure can be found), known options, and one snippet file as its
+body, so that what the page shows is a file which readers can copy and tests run.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ _INCLUDE = re.compile(r'\s*--8<-- "[\w./-]+\.py"\s*')
 
 
 def problems(text: str) -> list[tuple[int, str]]:
-    """(line, problem) for every executed block of the page that would not run as meant."""
+    """(position, problem) for every executed block of the page that would not run as meant."""
     found = []
     seen: set[str] = set()
     hidden = [match.span() for match in COMMENT.finditer(text)]
     for fence in fences(text):
         if fence.runs:
-            found += [(fence.line, problem) for problem in _of(fence, seen)]
+            found += [(fence.start, problem) for problem in _of(fence, seen)]
             if any(start < fence.start < end for start, end in hidden):
-                found.append((fence.line, "executed block is in a comment, so it does not run"))
+                found.append((fence.start, "executed block is in a comment, so it does not run"))
     return found
 
 

@@ -26,9 +26,9 @@ from kvdocs.facts.catalogue import SnapshotDiffers
 from kvdocs.facts.reports import load_reports
 from kvdocs.formula.layers import plural
 from kvdocs.site import fences, notebooks, numbers, popover, stacked, tables
-from kvdocs.site.expressions import Scope
 from kvdocs.site.pages import pages
 from kvdocs.site.scope import forget, scope, scope_of, site_catalogue
+from kvdocs.site.values import Scope
 
 _now: dict[str, str] = {}  # the page that is being made, and what is wrong with a block of it
 log = logging.getLogger("mkdocs.kvdocs")
@@ -76,7 +76,7 @@ def _printing_something(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def on_pre_build(config: MkDocsConfig) -> None:
-    """Check every page; raise with all problems, each with file and line."""
+    """Check every page; raise with all problems, each with file, line and column."""
     found = [p for path in _sources(config) for p in _problems(path, scope())]
     if found:
         lines = "\n".join(f"  {problem}" for problem in found)
@@ -103,7 +103,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
     def lookup(kind: str, text: str, expression: str) -> numbers.Checked:
         rendered[kind, text, expression] += 1
-        return numbers.check(numbers.Stated(path, 0, 0, 0, text, kind, expression), scope())
+        return numbers.check(numbers.Stated(path, text, kind, expression), scope())
 
     if empty := _now.pop("empty", None):
         raise PluginError(empty)
@@ -117,7 +117,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
         raise PluginError(f"{path}: {error}") from error
     for stated in numbers.find(path):
         if not rendered[stated.kind, stated.text, stated.expression]:
-            place = f"{path}:{stated.line}"
+            place = f"{path}:{stated.line}:{stated.column}"
             raise PluginError(f'{place}: "{stated.text}" is a link that Markdown does not read')
         rendered[stated.kind, stated.text, stated.expression] -= 1
     return stacked.labelled(html)

@@ -1,7 +1,8 @@
 """Numbers that no link stands behind: in prose all of them, elsewhere those in bytes.
 
 In: a page's text in which the stated numbers are blanked. Out: the position of every number that
-is left where a reader would take it for a quantity.
+is left where a reader would take it for a quantity. A ratio in words that compares, such as "twice
+as much" or "a third of", is one too.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 
 from kvdocs.site.pages import fences, prose
+from kvdocs.site.words import COMPARISON
 from kvdocs.units import BYTE_UNITS
 
 _UNITS = "|".join(sorted({*BYTE_UNITS} - {"B"}))  # "7B" is a size class
@@ -45,10 +47,13 @@ def bare(text: str) -> list[int]:
     [9]
     >>> bare("The cache takes seventeen GiB, and two tokens share it.")
     [16]
+    >>> bare("It takes twice as long. That is wrong half the time.")
+    [9]
     """
     words = _NAMED.sub(_blanks, prose(text))
     found = {m.start() for m in _BARE.finditer(words) if m["suffix"] not in _SUFFIXES_OF_NAMES}
     found |= {match.start() for match in _IN_WORDS.finditer(words)}
+    found |= {match.start() for match in COMPARISON.finditer(words)}
     for fence in fences(text):
         if fence.runs:
             text = text[: fence.start] + _blanks(text[fence.start : fence.end]) + text[fence.end :]

@@ -2,7 +2,7 @@
 
 In: the text of a page. Out: its fenced blocks with their options and lines, and ``prose``: the same
 text, character for character, in which everything that is not prose is blanked. Positions in
-``prose`` are positions in the page, so an error can name the line.
+``prose`` are positions in the page, so an error can name line and column.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Fence:
-    """A fenced code block: its language and options, where it stands, the text inside."""
+    """A fenced code block: its language and options, where it stands, the text inside.
 
-    line: int
+    ``start`` and ``end`` are positions in the page.
+    """
+
     language: str
     options: dict[str, str]
     info: str
@@ -75,9 +77,10 @@ def read(path: Path) -> str:
         raise ValueError(f"{path}: not UTF-8 text at byte {error.start:,}") from None
 
 
-def line_of(text: str, position: int) -> int:
-    """The line, counted from 1, on which ``position`` stands."""
-    return text.count("\n", 0, position) + 1
+def place_of(text: str, position: int) -> tuple[int, int]:
+    """The line and the column at which ``position`` stands, both counted from 1."""
+    before = text[:position]
+    return before.count("\n") + 1, position - before.rfind("\n")
 
 
 def fences(text: str) -> list[Fence]:
@@ -114,7 +117,6 @@ def _fence(text: str, opening: re.Match[str], closing: re.Match[str]) -> Fence:
     info = opening["info"].strip()
     language = info.split(maxsplit=1)[0].strip("{}.") if info else ""
     return Fence(
-        line=line_of(text, opening.start()),
         language=language,
         options=dict(_OPTION.findall(info)),
         info=info,

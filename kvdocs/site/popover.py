@@ -1,7 +1,7 @@
 """How a stated number looks on the page: the number, and on demand how it was got.
 
 In: the HTML of a page in which stated numbers are links. Out: the same HTML with each as a button
-and a native popover (no script needed).
+and a native popover (no script needed), or as plain text where the page says ``{.quiet}``.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from itertools import count
 
 from kvdocs.literal import Literal
 from kvdocs.site.numbers import KINDS, REASONED, Checked
+from kvdocs.site.words import Written
 from kvdocs.units import BYTE_UNITS, exact
 
 _ANCHOR = re.compile(
-    rf'<a href="(?P<kind>{"|".join(KINDS)}):" title="(?P<expression>[^"]*)">(?P<text>[^<]*)</a>'
+    rf'<a (?:class="(?P<quiet>quiet)" )?href="(?P<kind>{"|".join(KINDS)}):" '
+    r'title="(?P<expression>[^"]*)">(?P<text>[^<]*)</a>'
 )
-CSS_KIND = {"kv": "computed"}
+CSS_KIND = {"kv": "computed", "arithmetic": "computed"}
 
 
 def render(html: str, lookup: Callable[[str, str, str], Checked]) -> str:
@@ -34,7 +36,10 @@ def render(html: str, lookup: Callable[[str, str, str], Checked]) -> str:
 
     def widget(match: re.Match[str]) -> str:
         text, expression = unescape(match["text"]), unescape(match["expression"])
-        return _widget(lookup(match["kind"], text, expression), next(numbers))
+        checked = lookup(match["kind"], text, expression)
+        if match["quiet"]:
+            return f'<span class="kv-quiet">{escape(text)}</span>'
+        return _widget(checked, next(numbers))
 
     rendered = _ANCHOR.sub(widget, html)
     if left := re.search(rf'href="(?:{"|".join(KINDS)}):[^>]*>', rendered):
@@ -72,7 +77,7 @@ def _explanation(checked: Checked) -> list[tuple[str, str]]:
     value = exact_value(checked)
     parts = [("kind", KINDS[stated.kind]), *([("exact", value)] if value else [])]
     parts += [("how", line) for line in answer.how]
-    if stated.kind in ("kv", "cited", "measured"):
+    if stated.kind not in REASONED:
         parts.append(("expr", stated.expression))
     return parts + [("source", line) for line in answer.sources]
 
@@ -82,7 +87,7 @@ def exact_value(checked: Checked) -> str:
     value = checked.answer.value if checked.answer else ""
     if isinstance(value, str):
         return "" if checked.stated.kind in REASONED else value
-    memory = Literal.parse(checked.stated.text).unit in BYTE_UNITS
+    memory = Written.read(checked.stated.text).unit in BYTE_UNITS
     if value == int(value):
         return exact(int(value)) if memory else f"{int(value):,}"
     digits = Literal.parse("0.000000").rewrite(value)

@@ -8,26 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from kvdocs.evidence import known
-from kvdocs.facts.catalogue import Catalogue, catalogue
 from kvdocs.facts.claims import claim, load_claims
 from kvdocs.facts.gpus import load_gpus
 from kvdocs.facts.models import Model
-from kvdocs.site.expressions import Scope, names
+from kvdocs.site import example_workload
+from kvdocs.site.model_values import model_names
+from kvdocs.site.models_of_site import model, site_catalogue
+from kvdocs.site.values import Scope
 
-
-@cache
-def site_catalogue() -> Catalogue:
-    """All models of the site, looked up once per process."""
-    return catalogue()
-
-
-def model(model_id: str) -> Model:
-    """One model of the catalogue.
-
-    Raises:
-        KeyError: the catalogue does not have it.
-    """
-    return {one.id: one for one in site_catalogue().models}[model_id]
+__all__ = ["forget", "model", "scope", "scope_of", "site_catalogue"]
 
 
 @cache
@@ -38,14 +27,19 @@ def scope() -> Scope:
 
 def scope_of(models: Sequence[Model]) -> Scope:
     """The names and what they stand for, with these models."""
-    return Scope(names(models), load_claims(), load_gpus(), _records())
+    return Scope(
+        model_names(models),
+        load_claims(),
+        load_gpus(),
+        _records(),
+        example=example_workload.figure,
+    )
 
 
 def forget() -> None:
     """Look everything up anew: a server that builds again must see what has changed."""
-    from kvdocs.site.example_workload import example  # which imports this module
-
-    for read in (site_catalogue, scope, known.record, claim, example):
+    made = example_workload.example, example_workload.simulated
+    for read in (site_catalogue, scope, known.record, claim, *made):
         read.cache_clear()
 
 

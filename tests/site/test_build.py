@@ -121,7 +121,7 @@ COVERAGE = '```python exec="1" html="1" id="coverage"\n--8<-- "coverage_table.py
 # Each fault, and what is said of it; faults that one build reports together are made together.
 FAULTS = {
     "what is written": [
-        ("docs/models.md", "4,096 tokens](ill", "4,097 tokens](ill", 'models.md:15: says "4,097'),
+        ("docs/models.md", "4,096 tokens](kv", "4,097 tokens](kv", 'models.md:15:257: says "4,097'),
         (*after_title("It takes 7 GiB."), 'number "7 GiB'),
         (*after_title("It takes seventeen GiB."), 'the number "seventeen GiB'),
     ],
@@ -178,7 +178,7 @@ def test_a_changed_value_of_the_snapshot_names_every_number_that_depends_on_it(t
     path.write_text(text.replace('"num_hidden_layers": 28', '"num_hidden_layers": 29'))
     done = build(folder)
     assert done.returncode != 0
-    named = re.findall(r'docs/kv-cache\.md:\d+: says "([^"]+)"', done.stderr)
+    named = re.findall(r'docs/kv-cache\.md:\d+:\d+: says "([^"]+)"', done.stderr)
     assert {"28 layers", "56 KiB", "224 MiB", "11.74 GB", "392 KiB"} <= set(named)
 
 

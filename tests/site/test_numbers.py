@@ -1,9 +1,10 @@
-"""Stated numbers: one case a number, and every changed digit is caught with file and line."""
+"""Stated numbers: one case a number, and every changed digit is caught with file, line, column."""
 
 import re
 from fractions import Fraction
 from pathlib import Path
 
+import markdown
 import pytest
 
 from kvdocs.evidence import known
@@ -12,16 +13,18 @@ from kvdocs.facts.gpus import load_gpus
 from kvdocs.facts.snapshot import load
 from kvdocs.site import numbers
 from kvdocs.site.example_workload import example
-from kvdocs.site.expressions import Scope, evaluate, names
-from kvdocs.site.pages import fences, pages, prose
-from kvdocs.site.popover import exact_value
+from kvdocs.site.expressions import evaluate
+from kvdocs.site.model_values import model_names
+from kvdocs.site.pages import fences, pages, place_of, prose
+from kvdocs.site.popover import exact_value, render
 from kvdocs.site.scope import forget, scope
+from kvdocs.site.values import Scope
 
 ROOT = Path(__file__).parents[2]
 DOCS = pages([ROOT / "docs"])
 STATED = [stated for path in DOCS for stated in numbers.find(path)]
 QWEN = Scope(
-    names([load("Qwen/Qwen2.5-7B-Instruct"), load("openai/gpt-oss-20b")]), gpus=load_gpus()
+    model_names([load("Qwen/Qwen2.5-7B-Instruct"), load("openai/gpt-oss-20b")]), gpus=load_gpus()
 )
 
 
@@ -49,9 +52,7 @@ def test_any_changed_digit_is_caught(stated):
         if digit.isdigit():
             other = str((int(digit) + 1) % 10)
             wrong = stated.text[:position] + other + stated.text[position + 1 :]
-            changed = numbers.Stated(
-                stated.path, stated.line, 0, 0, wrong, stated.kind, stated.expression
-            )
+            changed = numbers.Stated(stated.path, wrong, stated.kind, stated.expression)
             assert numbers.check(changed, scope()).problem, wrong
 
 
@@ -64,7 +65,7 @@ def _page(tmp_path, text):
 def test_a_wrong_number_is_named_with_file_line_and_what_it_should_say(tmp_path):
     path = _page(tmp_path, '# A page\n\nA token costs [55 KiB](kv: "qwen2_5_7b.slope()").\n')
     [problem] = numbers.check_page(path, QWEN)
-    assert str(problem) == (f'{path}:3: says "55 KiB", but qwen2_5_7b.slope() gives "56 KiB"')
+    assert str(problem) == (f'{path}:3:15: says "55 KiB", but qwen2_5_7b.slope() gives "56 KiB"')
 
 
 def test_fix_rewrites_the_number_and_nothing_else(tmp_path):
@@ -107,7 +108,7 @@ def test_a_changed_snapshot_names_every_number_that_depends_on_it(tmp_path):
 
     qwen = load("Qwen/Qwen2.5-7B-Instruct")
     changed = replace(qwen, config=dict(qwen.config) | {"num_hidden_layers": 29})
-    broken = Scope(names([changed, load("openai/gpt-oss-20b")]))
+    broken = Scope(model_names([changed, load("openai/gpt-oss-20b")]))
     assert [problem.line for problem in numbers.check_page(path, broken)] == [1, 3]
 
 
@@ -250,7 +251,7 @@ def test_a_unit_of_another_kind_or_no_digit_at_all_is_an_error(tmp_path, text, e
     ],
 )
 def test_the_exact_value_has_every_digit_or_says_that_it_has_not(text, expression, shown):
-    checked = numbers.check(numbers.Stated(Path("p.md"), 1, 0, 0, text, "kv", expression), QWEN)
+    checked = numbers.check(numbers.Stated(Path("p.md"), text, "kv", expression), QWEN)
     assert exact_value(checked) == shown
 
 
@@ -288,7 +289,7 @@ def test_values_are_exact(expression, value):
 def test_what_grows_in_steps_costs_its_average_past_the_windows():
     """DeepSeek-V4-Flash: 21 layers add 640 elements in 4 tokens, 20 layers 512 in 128."""
     v4 = load("deepseek-ai/DeepSeek-V4-Flash")
-    found = evaluate("deepseek_v4_flash.slope_past_windows()", Scope(names([v4])))
+    found = evaluate("deepseek_v4_flash.slope_past_windows()", Scope(model_names([v4])))
     assert found.value == v4.layout.slope_past_windows()
     assert found.value == 21 * 640 * 2 // 4 + 20 * 512 * 2 // 128
     assert found.how[-1].endswith("÷ 128 tokens = 6,880 bytes")
@@ -308,10 +309,10 @@ def test_a_server_that_builds_again_reads_records_and_claims_anew(tmp_path):
 
 
 def test_a_short_name_that_two_models_share_is_nobodys():
-    both = names([load("Qwen/Qwen2.5-0.5B"), load("Qwen/Qwen2.5-0.5B-Instruct")])
+    both = model_names([load("Qwen/Qwen2.5-0.5B"), load("Qwen/Qwen2.5-0.5B-Instruct")])
     assert both["qwen2_5_0_5b"].id == "Qwen/Qwen2.5-0.5B"
     assert both["qwen2_5_0_5b_instruct"].id == "Qwen/Qwen2.5-0.5B-Instruct"
-    pair = names([load("tiiuae/falcon-7b-instruct"), load("Qwen/Qwen2.5-7B-Instruct")])
+    pair = model_names([load("tiiuae/falcon-7b-instruct"), load("Qwen/Qwen2.5-7B-Instruct")])
     assert {"falcon_7b", "qwen2_5_7b"} <= set(pair)
 
 
@@ -347,9 +348,114 @@ def test_code_written_into_an_executed_block_is_an_error(tmp_path):
 
 def test_fences_nest_and_keep_their_lines():
     text = "a\n````md\n```python\nx\n```\n````\n\n    ```python\n    y\n    ```\n"
-    assert [(f.line, f.language) for f in fences(text)] == [(2, "md"), (8, "python")]
+    found = [(place_of(text, f.start), f.language) for f in fences(text)]
+    assert found == [((2, 1), "md"), ((8, 1), "python")]
 
 
 def test_a_quantity_in_the_front_matter_is_an_error(tmp_path):
     path = _page(tmp_path, "---\ndescription: It takes 7 GiB.\n---\n\n# Page\n")
     assert [problem.line for problem in numbers.check_page(path, QWEN)] == [2]
+
+
+@pytest.mark.parametrize(
+    "expression", ["floor((4849 - 1) / 256)", "2048 + 6 * 321", "ceil(32768 / 16)", "7"]
+)
+def test_an_expression_that_names_nothing_is_refused(tmp_path, expression):
+    path = _page(tmp_path, f'It takes [18](kv: "{expression}") of them.\n')
+    [problem] = numbers.check_page(path, QWEN)
+    assert f'"18": {expression} names nothing: a page\'s number comes from a model' in problem.what
+    assert (problem.line, problem.column) == (1, 10)
+
+
+TWO = (
+    '[10](illustration: "10: a short answer, chosen") and [990](illustration: "990: a long answer")'
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (f'{TWO}: [99%](arithmetic: "990 / (10 + 990)").', None),
+        (f'{TWO}: [98%](arithmetic: "990 / (10 + 990)").', 'gives "99%"'),
+        (f'{TWO}: [97%](arithmetic: "970 / (10 + 990)").', "970 is no illustration on this line"),
+        ('[28](kv: "qwen2_5_7b.num_hidden_layers"), [14](arithmetic: "28 / 2").', "28 is no illus"),
+        (f'{TWO}:\n[99%](arithmetic: "990 / (10 + 990)").', "990 is no illustration on this line"),
+        (f'{TWO}: [99%](arithmetic: "990 / (10 +").', "is not an expression"),
+        (f'{TWO}: [99%](arithmetic: "0.99 * 1").', "0.99 is no illustration on this line"),
+        (f'{TWO}: [56 KiB](arithmetic: "qwen2_5_7b.slope()").', "so its kind is kv"),
+    ],
+)
+def test_arithmetic_is_of_numbers_that_its_own_line_has_chosen(tmp_path, line, says):
+    problems = [p.what for p in numbers.check_page(_page(tmp_path, line + "\n"), QWEN)]
+    assert problems == [] if says is None else any(says in problem for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "expression", "correct"),
+    [
+        ("seven times as many", "qwen2_5_7b.num_attention_heads / 4", None),
+        ("Half of", "gpt_oss_20b.layers(window) / gpt_oss_20b.num_hidden_layers", None),
+        ("twenty-eight", "qwen2_5_7b.num_hidden_layers", None),
+        ("7 times as much", "qwen2_5_7b.num_attention_heads / 4", None),
+        ("twice as many", "qwen2_5_7b.num_attention_heads / 4", "7 times as many"),
+        ("Twice as many", "qwen2_5_7b.num_attention_heads / 4", "7 times as many"),
+        ("a third of", "qwen2_5_7b.slope(dtype=fp8) / qwen2_5_7b.slope()", "50% of"),
+        ("twice as long", "qwen2_5_7b.num_hidden_layers / 16", "1.75 times as long"),
+        ("8 times as much", "qwen2_5_7b.num_attention_heads / 4", "7 times as much"),
+    ],
+)
+def test_a_ratio_in_words_is_checked_and_fixed(tmp_path, text, expression, correct):
+    path = _page(tmp_path, f'It takes [{text}](kv: "{expression}") of it.\n')
+    wrong = numbers.fix(path, QWEN)
+    assert [checked.correct for checked in wrong] == ([correct] if correct else [])
+    assert numbers.check_page(path, QWEN) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "It runs twice as fast.",
+        "It takes half as much.",
+        "It needs a third of it.",
+        "It has four times as many users.",
+        "Two thirds of them, and an eighth as long.",
+        "> About thirty-two times as large.",
+        "[See this, twice as long](models.md).",
+    ],
+)
+def test_a_ratio_in_words_without_a_link_is_an_error(tmp_path, words):
+    problems = numbers.check_page(_page(tmp_path, f"# Page\n\n{words}\n"), QWEN)
+    assert problems
+    assert all("stands alone" in problem.what for problem in problems)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "You read it twice, and half a year later a third one comes.",
+        "It is wrong half the time, and most of the times as planned.",
+        "It is several times the average.",
+    ],
+)
+def test_words_that_compare_nothing_are_no_numbers(tmp_path, words):
+    assert numbers.check_page(_page(tmp_path, f"# Page\n\n{words}\n"), QWEN) == []
+
+
+def test_a_quiet_number_is_checked_and_not_marked(tmp_path):
+    text = 'A KiB has [1,024](kv: "4 * qwen2_5_7b.layers(full) * 64 / 7"){.quiet} bytes.\n'
+    path = _page(tmp_path, text)
+    [stated] = numbers.find(path)
+    assert stated.quiet
+    assert numbers.check_page(path, QWEN) == []
+    path.write_text(text.replace("1,024", "1,023"), encoding="utf-8")
+    assert 'gives "1,024"' in numbers.check_page(path, QWEN)[0].what
+    html = markdown.markdown(text, extensions=["attr_list"])
+    shown = render(html, lambda kind, text, expression: numbers.check(stated, QWEN))
+    assert shown == '<p>A KiB has <span class="kv-quiet">1,024</span> bytes.</p>'
+
+
+@pytest.mark.parametrize("mark", ["{.quite}", "{ .quiet }", "{.quiet .big}", "{#quiet}"])
+def test_another_mark_after_a_number_is_an_error(tmp_path, mark):
+    path = _page(tmp_path, f'A token costs [56 KiB](kv: "qwen2_5_7b.slope()"){mark}.\n')
+    problems = [problem.what for problem in numbers.check_page(path, QWEN)]
+    assert any("with {.quiet} after it or nothing" in problem for problem in problems)
