@@ -25,7 +25,7 @@ from mkdocs.structure.pages import Page
 from kvdocs.facts.catalogue import SnapshotDiffers
 from kvdocs.facts.reports import load_reports
 from kvdocs.formula.layers import plural
-from kvdocs.site import fences, notebooks, numbers, popover, stacked, tables
+from kvdocs.site import fences, notebooks, numbers, places, popover, stacked, tables
 from kvdocs.site.pages import pages
 from kvdocs.site.scope import forget, scope, scope_of, site_catalogue
 from kvdocs.site.values import Scope
@@ -54,12 +54,13 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     notebooks.use_templates()
     for fence in config.mdx_configs["pymdownx.superfences"]["custom_fences"]:
         fence["format"] = _printing_something(fence["format"])
+    places.say_where(_relative(Path(config.docs_dir)), lambda: Path(_now["page"]))
     return config
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> None:
     """Remember which page is being made, for the errors of its blocks."""
-    _now["page"] = page.file.src_path
+    _now["page"] = str(_relative(Path(page.file.abs_src_path or page.file.src_path)))
 
 
 def _printing_something(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,7 +70,9 @@ def _printing_something(run: Callable[..., Any]) -> Callable[..., Any]:
         html = run(source, language, css, options, md, **more)
         shown = re.sub(r"<(?!svg|img)[^>]*>|\s", "", str(html))
         if shown in ("", "None"):
-            _now["empty"] = f"{_now['page']}: the block {options.get('id')!r} printed nothing"
+            name = options.get("id", "")
+            place = places.of_block(Path(_now["page"]), name)
+            _now["empty"] = f"{place}: the block {name!r} printed nothing"
         return html
 
     return checked

@@ -136,15 +136,25 @@ FAULTS = {
     ],
     "what is run and linked": [
         ("mkdocs.yml", "      - Coverage: coverage.md\n", "", "coverage.md"),
-        ("docs/corrections.md", "#the-problem)", "#the-problemm)", "#the-problemm"),
-        ("snippets/models_table.py", "print(", "print(1 / 0, ", "code block 'models'"),
+        (
+            "docs/corrections.md",
+            "#the-problem)",
+            "#the-problemm)",
+            "corrections.md:39:187: contains",
+        ),
+        (
+            "snippets/models_table.py",
+            "print(",
+            "print(1 / 0, ",
+            "models.md:17:1: the block 'models' failed in line 7",
+        ),
     ],
     "a snippet that prints nothing": [
         (
             "snippets/coverage_table.py",
             "print(",
             "str(",
-            "coverage.md: the block 'coverage' printed nothing",
+            "coverage.md:24:1: the block 'coverage' printed nothing",
         )
     ],
     "a report that is no TOML": [("kvdocs/facts/reports.toml", "[", "", "reports.toml: not TOML")],
@@ -152,7 +162,7 @@ FAULTS = {
         ("kvdocs/evidence/records/sweep.json", "{", "", "records/sweep.json: ")
     ],
     "claims that are no TOML": [
-        ("kvdocs/facts/claims.toml", "[vllm", "vllm", "claims.toml: not TOML")
+        ("kvdocs/facts/claims.toml", "[vllm", "vllm", "claims.toml: line 10: is")
     ],
 }
 
@@ -168,6 +178,7 @@ def test_a_fault_stops_the_build_and_is_named(tmp_path, place):
     assert done.returncode != 0
     for *_, said in FAULTS[place]:
         assert said in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
     assert not (folder / "site").exists()
 
 
