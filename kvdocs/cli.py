@@ -126,19 +126,6 @@ _ranks = _whole("a number of GPUs from 1 to 1,024, such as 4", 1024)
 _jobs = _whole("a number of processes, such as 4", 1000)
 
 
-def _risk(text: str) -> Any:
-    from fractions import Fraction
-
-    number = text.removesuffix("%").strip()
-    try:
-        risk = Fraction(number) / (100 if text.endswith("%") else 1) * text.isascii()
-    except (ValueError, ZeroDivisionError):
-        risk = Fraction(0)
-    if not Fraction(1, 10**6) <= risk < 1:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not from 0.0001% to below 100%")
-    return risk
-
-
 def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
@@ -146,6 +133,9 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         help="a Hub id, a path to a config.json or a layout.toml, or - for standard input",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+
+
+ENGINES = ("vllm", "transformers", "llama.cpp")
 
 
 def _add_cost(cost: argparse.ArgumentParser) -> None:
@@ -157,12 +147,7 @@ def _add_cost(cost: argparse.ArgumentParser) -> None:
     cost.add_argument(
         "--encoder-tokens", type=_tokens, help="length of the encoder's output (T5, BART, Mllama)"
     )
-    cost.add_argument(
-        "--engine", choices=("transformers",), help="also what this engine's own cache takes"
-    )
-
-
-ENGINES = ("vllm", "transformers", "llama.cpp")
+    cost.add_argument("--engine", choices=ENGINES, help="also what this engine's own cache takes")
 
 
 def _add_fit(fit: argparse.ArgumentParser) -> None:
@@ -215,11 +200,24 @@ def _add_workload(workload: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", help="one request a line, or - for standard input"
     )
     workload.add_argument("--model", help="a Hub id or a path to a config.json")
+    workload.add_argument("--gpu", metavar="NAME", help="the card, such as 4090, l4 or h100")
     pool = workload.add_mutually_exclusive_group()
-    pool.add_argument("--available", metavar="SIZE", help="memory for the cache, such as 10GiB")
-    pool.add_argument("--pool-tokens", type=_tokens, metavar="N", help="cache size in tokens")
+    pool.add_argument(
+        "--available", metavar="SIZE", help="memory for the cache, if not what the card leaves"
+    )
+    pool.add_argument("--pool-tokens", type=_tokens, metavar="N", help="or its size in tokens")
+    workload.add_argument("--weights", metavar="SIZE", help="size of all weights")
+    workload.add_argument("--kv-dtype", help="cache dtype, in vLLM's words (auto)")
+    workload.add_argument("--tp", type=_ranks, metavar="N", help="tensor-parallel ranks (1)")
+    workload.add_argument("--pp", type=_ranks, metavar="N", help="pipeline stages (1)")
+    workload.add_argument(
+        "--utilization", metavar="SHARE", help="share of the card the engine may use, such as 0.9"
+    )
+    workload.add_argument(
+        "--max-num-batched-tokens", type=_count, metavar="N", help="tokens of one step"
+    )
     workload.add_argument("--max-model-len", type=_tokens, metavar="N", help="limit of the server")
-    workload.add_argument("--risk", type=_risk, default="1%", help="of outgrowing the pool (1%%)")
+    workload.add_argument("--risk", default="1%", help="of outgrowing the pool (1%%)")
     workload.add_argument("--tokenizer", metavar="FILE", help="a tokenizer.json, to count messages")
     workload.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 

@@ -30,8 +30,8 @@ def in_unit(count: int, unit: str, decimals: int = 0) -> str:
 def binary(count: int, digits: int = 3) -> str:
     """``count`` bytes in the binary unit that suits its size, to about ``digits`` digits.
 
-    >>> binary(57_344), binary(234_881_024), binary(11_744_051_200), binary(70_272)
-    ('56 KiB', '224 MiB', '10.9 GiB', '68.6 KiB')
+    >>> binary(57_344), binary(234_881_024), binary(11_744_051_200), binary(-70_272)
+    ('56 KiB', '224 MiB', '10.9 GiB', '-68.6 KiB')
     """
     return _fitting(count, BINARY, digits)
 
@@ -52,6 +52,15 @@ def exact(count: int) -> str:
     ('57,344 bytes', '1 byte')
     """
     return f"{count:,} byte" + ("" if count == 1 else "s")
+
+
+def row(name: str, count: int) -> str:
+    """A line of a table: ``count`` bytes under ``name``, in a unit that suits and exactly.
+
+    >>> row("cache", 57_344)
+    '  cache           56 KiB              57,344 bytes'
+    """
+    return f"  {name:<12}{binary(count):>10}  {exact(count):>24}"
 
 
 def ratio(numerator: int, denominator: int, decimals: int) -> str:
@@ -96,9 +105,9 @@ def ceil_div(a: int, b: int) -> int:
 
 
 def _fitting(count: int, family: dict[str, int], digits: int) -> str:
-    unit = max((u for u in family if count >= family[u]), key=family.__getitem__, default="")
+    unit = max((u for u in family if abs(count) >= family[u]), key=family.__getitem__, default="")
     if not unit:
         return exact(count)
-    decimals = max(0, digits - len(str(count // family[unit])))
+    decimals = max(0, digits - len(str(abs(count) // family[unit])))
     number = ratio(count, family[unit], decimals)
     return f"{number.rstrip('0').rstrip('.') if decimals else number} {unit}"

@@ -1,6 +1,6 @@
 """A layout stated by hand, and what `kvdocs cost layout.toml` prints about it."""
 
-from kvdocs.cost import answer, table
+from kvdocs.cost import cost
 from kvdocs.facts.models import Model, Source
 from kvdocs.formula.by_hand import parse
 
@@ -22,4 +22,4 @@ head_dim = 64
 
 found = Model(FILE, parse(LAYOUT, FILE), Source("file", detail=FILE))
 print(f"```toml\n{LAYOUT}```\n")
-print(f"```text\n{table(found, answer(found, tokens=4096, dtype='bfloat16'))}\n```")
+print(f"```text\n{cost(found)}\n```")

@@ -2,11 +2,11 @@
 
 import json
 
-from kvdocs.cost import answer
+from kvdocs.cost import cost
 from kvdocs.facts.snapshot import load
 
 found = load("google/gemma-3-4b-it")
 assert found is not None
 print("```json")
-print(json.dumps(answer(found, tokens=2048, dtype="bfloat16"), indent=2))
+print(json.dumps(cost(found, tokens=2048).as_json(), indent=2))
 print("```")

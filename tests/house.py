@@ -18,7 +18,7 @@ MAP = PACKAGE / "README.md"
 # From the ground up. A floor imports itself and floors below it; rooms that share a floor import
 # nothing of one another, except on the ground and at the top.
 FLOORS: dict[str, tuple[str, ...]] = {
-    "The ground": ("", "startup", "units", "literal"),
+    "The ground": ("", "called", "startup", "units", "literal"),
     "The formula": ("formula",),
     "Facts": ("facts",),
     "Logs": ("logs",),
@@ -26,7 +26,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "The three questions": ("fit", "workload", "explain"),
     "Evidence": ("evidence",),
     "The site": ("site",),
-    "The door": ("called", "cost", "cost_engine", "cli", "__main__"),
+    "The door": ("cost", "cli", "__main__"),
 }
 INTRODUCTION = """\
 # The house

@@ -17,13 +17,23 @@ KEYS = [
     "kv_dtype_from",
     "tokens",
     "encoder_tokens",
+    "longest_text",
     "bytes",
     "bytes_per_token",
+    "next_token_bytes",
+    "long_run_bytes_per_token",
     "constant_bytes",
     "layers",
+    "derivation",
     "weights_bytes",
+    "weights_kind",
+    "weights_source",
+    "weights_confidence",
+    "crossover",
     "from_defaults",
     "known_by",
+    "known_by_means",
+    "notes",
 ]
 
 
@@ -50,7 +60,11 @@ def test_json_has_the_documented_keys_and_the_published_figures():
     assert found["bytes"] == 234_881_024
     assert found["bytes_per_token"] == 57_344
     assert found["weights_bytes"] == 15_231_233_024
-    assert found["source"] == {"kind": "snapshot", "revision": None, "retrieved": "2026-11-29"}
+    source = found["source"]
+    assert (source["kind"], source["revision"]) == ("snapshot", None)
+    assert (source["retrieved"], source["fallback"]) == ("2026-11-29", "")
+    assert found["crossover"] == 65
+    assert (found["weights_confidence"], found["notes"]) == ("good", [])
     assert found["known_by"] == "measured"
     assert found["layers"] == [
         {"kind": "full", "count": 28, "bytes_per_token": 2048, "window": None, "constant_bytes": 0}
@@ -81,7 +95,9 @@ def test_a_file_and_standard_input_give_the_same(tmp_path):
     path.write_text(json.dumps(load("openai/gpt-oss-20b").config), encoding="utf-8")
     from_file = answer("cost", str(path))
     from_pipe = answer("cost", "-", stdin=path.read_text(encoding="utf-8"))
-    assert from_file["source"] == {"kind": "file", "revision": None, "retrieved": None}
+    source = from_file["source"]
+    assert (source["kind"], source["revision"], source["retrieved"]) == ("file", None, None)
+    assert source["detail"] == str(path)
     assert from_file["weights_bytes"] is None
     assert (
         from_file["layers"] == from_pipe["layers"] == answer("cost", "openai/gpt-oss-20b")["layers"]
@@ -278,3 +294,31 @@ def test_a_length_beyond_reason_is_cut_in_the_message():
     assert run.returncode == 2
     assert len(run.stderr) < 200
     assert run.stderr.count("\n") == 1
+
+
+def test_a_text_longer_than_the_model_was_made_for_is_noted():
+    note = "the model was made for 32,768 tokens"
+    model = "Qwen/Qwen2.5-7B-Instruct"
+    assert answer("cost", model, "--tokens", "32769")["notes"] == [note]
+    assert f"note: {note}" in kvdocs("cost", model, "--tokens", "32769").stdout
+    assert answer("cost", model, "--tokens", "32768")["notes"] == []
+
+
+def test_a_layer_that_compresses_has_a_rate_in_the_long_run_and_a_sawtooth():
+    """At 127 tokens the next one lets 20 layers write one entry of 512 for 128 waiting tokens."""
+    found = answer("cost", "deepseek-ai/DeepSeek-V4-Flash", "--tokens", "127")
+    after = answer("cost", "deepseek-ai/DeepSeek-V4-Flash", "--tokens", "128")
+    assert found["next_token_bytes"] == after["bytes"] - found["bytes"] < 0
+    # 21 layers keep 640 elements for 4 tokens, 20 keep 512 for 128, windows are full
+    assert found["bytes_per_token"] == (21 * 640 * 2 // 4) + (20 * 512 * 2 // 128)
+    assert found["long_run_bytes_per_token"] == found["bytes_per_token"]
+    assert "sawtooth" in found["notes"][0]
+    assert "The next token frees 5,431,040 bytes" in found["notes"][0]
+
+
+def test_a_window_that_is_not_full_has_another_rate_in_the_long_run():
+    found = answer("cost", "google/gemma-3-4b-it", "--tokens", "200")
+    token = 2 * 4 * 256 * 2  # K and V, 4 KV heads, head_dim 256, 2 bytes
+    assert found["bytes_per_token"] == found["next_token_bytes"] == 34 * token
+    assert found["long_run_bytes_per_token"] == 5 * token
+    assert "in long run" not in kvdocs("cost", "google/gemma-3-4b-it").stdout

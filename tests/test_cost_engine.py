@@ -1,4 +1,4 @@
-"""``kvdocs cost --engine transformers``: the figures that real caches have shown."""
+"""``kvdocs cost --engine``: what one sequence takes in each engine, beside what the model needs."""
 
 import json
 
@@ -7,8 +7,8 @@ import pytest
 from kvdocs.cli import main
 
 
-def answer(capsys, *arguments):
-    assert main(["cost", *arguments, "--engine", "transformers", "--json"]) == 0
+def answer(capsys, *arguments, engine="transformers"):
+    assert main(["cost", *arguments, "--engine", engine, "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -18,6 +18,9 @@ def test_the_engine_stands_beside_what_the_model_needs(capsys):
     assert found["engine"] == {
         "name": "transformers",
         "version": "5.24.0",
+        "kv_dtype": "bfloat16",
+        "kv_dtype_from": "torch_dtype",
+        "kept_as": "bfloat16",
         "bytes": 234_881_024,
         "stored_bytes": 234_881_024,
         # 55 tensors have grown by a token, the last is there twice
@@ -50,12 +53,50 @@ def test_states_have_no_peak_and_the_table_leaves_it_out(capsys):
     assert not any(line.startswith("  peak") for line in lines)
 
 
-def test_a_dtype_transformers_does_not_cache_in_is_bad_input(capsys):
+def test_vllm_holds_whole_blocks_and_a_batch_in_flight(capsys):
+    """Gemma-3-27b at 10,000 tokens: 62 layers in groups of 10, a block of 16 tokens a group."""
+    engine = answer(capsys, "google/gemma-3-27b-it", "--tokens", "10000", engine="vllm")["engine"]
+    block = 10 * 16 * 2 * 16 * 128 * 2  # 10 layers, 16 tokens, K and V, 16 KV heads, head_dim 128
+    assert (engine["name"], engine["version"]) == ("vLLM", "0.33.0")
+    assert engine["block_bytes"] == block
+    assert engine["bytes"] == engine["blocks"] * block
+    assert engine["writing_bytes"] == engine["writing_blocks"] * block
+    # every token once, and six times a window of 1,024 tokens that need not begin with a block
+    assert engine["writing_blocks"] in range(10_000 // 16 + 6 * 64, 10_000 // 16 + 6 * 67)
+    assert round(engine["bytes"] / 2**20) == 3189  # what engines.md states of it, held against vLLM
+
+
+def test_llama_cpp_takes_its_own_types(capsys):
     model = "Qwen/Qwen2.5-7B-Instruct"
-    assert main(["cost", model, "--engine", "transformers", "--kv-dtype", "fp8"]) == 2
+    engine = answer(capsys, model, "--tokens", "4096", engine="llama.cpp")["engine"]
+    assert (engine["kv_dtype"], engine["bytes"], engine["n_ctx"]) == ("f16", 234_881_024, 4096)
+    engine = answer(capsys, model, "--kv-dtype", "float32", engine="llama.cpp")["engine"]
+    assert (engine["kv_dtype"], engine["bytes"]) == ("f32", 2 * 234_881_024)
+
+
+@pytest.mark.parametrize(
+    ("engine", "dtype", "said"),
+    [("transformers", "fp8", "not in fp8_e4m3"), ("llama.cpp", "fp8", "is not known")],
+)
+def test_a_dtype_the_engine_does_not_cache_in_is_bad_input(capsys, engine, dtype, said):
+    model = "Qwen/Qwen2.5-7B-Instruct"
+    assert main(["cost", model, "--engine", engine, "--kv-dtype", dtype]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert "not in fp8_e4m3" in err
+    assert said in err
+
+
+@pytest.mark.parametrize("engine", ["vllm", "transformers", "llama.cpp"])
+@pytest.mark.parametrize("model", ["Qwen/Qwen2.5-7B-Instruct", "openai/gpt-oss-20b"])
+def test_it_is_the_pool_of_fit(capsys, engine, model):
+    """One sequence fits into exactly the bytes that cost says, and not into one byte less; vLLM
+    holds a block back, and transformers takes more while it grows."""
+    found = answer(capsys, model, "--tokens", "6000", engine=engine)["engine"]
+    spare = {"vllm": found.get("block_bytes"), "transformers": None, "llama.cpp": 0}[engine]
+    need = found["next_token_peak_bytes"] if spare is None else found["bytes"] + spare
+    fits = ["fit", model, "--engine", engine, "--tokens", "6000", "--users", "1", "--json"]
+    assert main([*fits, "--available", f"{need} bytes"]) == 0
+    assert main([*fits, "--available", f"{need - 1} bytes"]) == 1
 
 
 def test_without_the_option_nothing_is_added(capsys):

@@ -42,6 +42,10 @@ class Pool(Protocol):
     def sequence_bytes(self, tokens: int) -> int:
         """The most that one sequence of ``tokens`` tokens holds."""
 
+    def one_sequence(self, tokens: int) -> dict[str, int | str | None]:
+        """What one sequence of ``tokens`` tokens takes, under the engine's own keys; ``bytes`` is
+        one of them."""
+
     def capacity(self, tokens: int, available: int, users: int | None = None) -> Capacity:
         """What ``available`` bytes have room for: sequences of ``tokens`` tokens.
 
@@ -71,6 +75,10 @@ class Engine(Protocol):
     @property
     def Flags(self) -> Callable[..., Any]:
         """The flags that decide how it holds a model, with its defaults."""
+
+    @property
+    def flags(self) -> Callable[..., Any]:
+        """Its ``Flags`` from a cache dtype and options, by the names that the commands have."""
 
     def hold(self, model: Model, flags: Any, card: Gpu | None) -> Pool:
         """The pool for ``model`` on ``card``, None where the card is not known.

@@ -25,6 +25,16 @@ class Term:
     best: int
     source: str
 
+    def as_json(self) -> dict[str, str | int]:
+        """The term under its documented keys."""
+        return {
+            "name": self.name,
+            "sign": self.sign,
+            "bytes": self.bytes,
+            "best_bytes": self.best,
+            "source": self.source,
+        }
+
 
 def total(terms: Iterable[Term]) -> int:
     """Bytes left for the cache, with every range at its worse end; of one rank."""

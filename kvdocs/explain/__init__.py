@@ -3,3 +3,7 @@
 ``command.py`` answers, ``reconcile.py`` compares, ``reasons.py`` and ``remarks.py`` say why a
 number may differ, ``subject.py`` is the model that a log is compared with.
 """
+
+from kvdocs.called import answers
+
+answers(__name__, "kvdocs.explain.answer", "explain")

@@ -18,7 +18,7 @@ from kvdocs.explain.run import runs_of
 from kvdocs.explain.subject import DEFAULT, Subject, cache_dtype, check_dtype, has_size
 from kvdocs.explain.table import table
 from kvdocs.facts import snapshot
-from kvdocs.facts.hub import find
+from kvdocs.facts.given import model_of
 from kvdocs.facts.models import LookupFailed, Model
 from kvdocs.formula.layers import plural
 from kvdocs.logs.reading import EngineLog, Reading, scan
@@ -27,6 +27,8 @@ from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
     from typing import Any
 
 AGREES, CONTRADICTS = "explained", "contradicts"
@@ -107,15 +109,15 @@ class Explanation:
 
 def explain(
     log: bytes | str | EngineLog,
-    model: str | Model | None = None,
+    model: str | os.PathLike[str] | Mapping[str, Any] | Model | None = None,
     tp: int | None = None,
     kv_dtype: str | None = None,
     source: str = "the log",
 ) -> Explanation:
     """What the numbers in an engine's log, error or metrics mean, and whether they add up.
 
-    ``model`` (a Hub id or the path of a config.json), ``tp`` ranks and ``kv_dtype`` are for what
-    the log does not say; ``source`` is what messages call the log.
+    ``model`` (a Hub id, a path, a config as a dict, or a ``Model``), ``tp`` ranks and ``kv_dtype``
+    are for what the log does not say; ``source`` is what messages call the log.
 
     Raises:
         LookupFailed: no phrase of the log is known, or there is no such model.
@@ -140,7 +142,7 @@ def explain(
         )
     if kv_dtype:
         check_dtype(kv_dtype)
-    given = find(model) if isinstance(model, str) else model
+    given = model_of(model) if model is not None else None
     held = tuple(_subject(start_up, given, tp, kv_dtype) for start_up in log.start_ups)
     plans: dict[int, Planned | None] = {}
     for run in runs_of(log, held):

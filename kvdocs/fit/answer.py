@@ -12,17 +12,27 @@ place of a range; with the former the answer is exact.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
+from importlib import import_module
 
 from kvdocs.engines.deployment import Deployment
 from kvdocs.engines.face import LONGEST
 from kvdocs.engines.remedies import Remedy, remedies
 from kvdocs.engines.terms import Term, total, total_at_best
+from kvdocs.fit.table import table
 from kvdocs.formula.layers import plural
+from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from kvdocs.engines.protocol import Capacity
+
+
+# What an engine makes of the memory at the better end of the ranges; all else is the same there.
+AT_BOTH_ENDS = ("blocks", "pool_tokens", "max_concurrency", "n_ctx", "cache_bytes")
 
 
 @dataclass(frozen=True)
@@ -89,6 +99,68 @@ class Answer:
         """Whether it fits with every range at its better end."""
         return self.tokens > 0 and self.best.sequences >= self.users
 
+    @cached_property
+    def helps(self) -> list[Helps]:
+        """The changes that make it fit, each one alone; none where it fits."""
+        return what_helps(self)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the reader should know beside the answer."""
+        question, said = self.question, []
+        limit = question.on.model.longest_text
+        if limit is None and question.tokens is None and self.tokens == LONGEST:
+            said.append(f"the cache stops growing, so {self.tokens:,} tokens stand for any number")
+        elif limit is None:
+            said.append("how many tokens it was made for is not known, so memory is the only limit")
+        elif self.tokens > limit:
+            said.append(f"the model was made for {limit:,} tokens")
+        elif question.tokens is None and self.tokens == limit:
+            said.append(f"the model was made for {limit:,} tokens, so no longer text was tried")
+        return [
+            *said,
+            *of_engine(question.on.engine.KEY).notes(question.on, question.users, self.best),
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """The answer under its documented keys; sizes in bytes, on each rank if there are several.
+
+        ``available_bytes`` is the sum of ``terms``, each times its sign. ``best`` has the same
+        figures with every range at its better end. Each engine adds keys of its own.
+        """
+        on, asked = self.question.on, self.question
+        engine = of_engine(on.engine.KEY)
+        best = engine.figures(self.best)
+        return {
+            "model": on.model.id,
+            "engine": on.engine.TITLE,
+            "gpu": on.gpu.name if on.gpu else None,
+            "kv_dtype": on.pool.kv_dtype,
+            "kv_dtype_from": on.pool.named_by,
+            "kept_as": on.pool.kept_as,
+            "tokens": self.tokens,
+            "tokens_asked": asked.tokens,
+            "users": asked.users,
+            **engine.options(on),
+            "longest_text": on.model.longest_text,
+            "fits": self.fits,
+            "may_fit": self.may_fit,
+            "sequences": self.sure.sequences if self.tokens else 0,
+            "available_bytes": self.available,
+            "terms": [term.as_json() for term in self.terms],
+            **engine.figures(self.sure),
+            "best": {
+                "available_bytes": self.available_at_best,
+                "sequences": self.best.sequences if self.tokens else 0,
+                **{key: value for key, value in best.items() if key in AT_BOTH_ENDS},
+            },
+            "remedies": [{"flag": one.flag, "text": one.text} for one in self.helps],
+            "notes": self.notes,
+        }
+
+    def __str__(self) -> str:
+        return table(self.as_json())
+
 
 def fit(question: Question) -> Answer:
     """The answer to ``question``.
@@ -150,3 +222,9 @@ def _first_that_fits(question: Question, kind: Iterator[Remedy]) -> list[Helps]:
         if answer.fits:
             return [Helps(remedy.flag, remedy.text, answer)]
     return []
+
+
+def of_engine(name: str) -> Any:
+    """The module with an engine's own part of the command: ``options`` and ``figures``
+    for JSON, ``notes``."""
+    return import_module(f"kvdocs.fit.of_{name.replace('.', '_')}")

@@ -5,13 +5,14 @@ An option that only another engine has is refused with the reason, never ignored
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from importlib import import_module
 
 from kvdocs.engines import engine as engine_named
 from kvdocs.engines.deployment import Deployment
 from kvdocs.engines.terms import MIB
 from kvdocs.engines.weights import weights_in
+from kvdocs.facts.given import model_of
 from kvdocs.facts.gpus import gpu_named
 from kvdocs.facts.models import Model
 from kvdocs.fit.answer import Answer, Question, fit
@@ -19,6 +20,7 @@ from kvdocs.literal import size_of
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
+    from fractions import Fraction
     from typing import Any
 
 TOKENS = 4096  # what is asked where neither tokens nor users are given
@@ -65,7 +67,7 @@ def question(
         raise ValueError("state the card with --gpu, its memory with --vram, or --available")
     card = gpu_named(gpu) if gpu is not None else None
     runs, source = engine_named(engine), "stated"
-    flags = of_engine(engine).flags(kv_dtype, **stated)
+    flags = runs.flags(kv_dtype, **stated)
     if weights_dtype is not None:
         weights, source = weights_in(model, weights_dtype, runs.WEIGHT_BITS)
     on = Deployment(
@@ -82,15 +84,41 @@ def question(
     return Question(on, TOKENS if tokens is None and users is None else tokens, users)
 
 
-def ask(model: Model, **given: Any) -> Answer:
-    """The answer to ``question``, which see."""
-    return fit(question(model, **given))
+def ask(
+    model: str | os.PathLike[str] | Mapping[str, Any] | Model,
+    *,
+    engine: str = "vllm",
+    gpu: str | None = None,
+    vram: str | int | None = None,
+    tokens: int | None = None,
+    users: int | None = None,
+    kv_dtype: str = "auto",
+    weights: str | int | None = None,
+    weights_dtype: str | None = None,
+    overhead: str | int | None = None,
+    available: str | int | None = None,
+    tp: int | None = None,
+    pp: int | None = None,
+    utilization: str | float | Fraction | None = None,
+    max_num_batched_tokens: int | None = None,
+    kv_unified: bool | None = None,
+    ubatch_size: int | None = None,
+) -> Answer:
+    """What fits: ``kvdocs.fit(…)`` in Python. The options are those of ``kvdocs fit``.
 
+    ``model`` is a Hub id, a path, a config as a dict, or a ``Model``. Sizes are bytes, or text such
+    as ``10GiB``.
 
-def of_engine(name: str) -> Any:
-    """The module with an engine's own part of the command: ``flags``, ``options`` and ``figures``
-    for JSON, ``lines`` and ``notes`` for people."""
-    return import_module(f"kvdocs.fit.{name.replace('.', '_')}")
+    Raises:
+        LookupFailed: there is no such model.
+        ConfigError: no rule for the model, or a field without a usable value.
+        ValueError: an option contradicts another, the engine or the model.
+
+    >>> ask("Qwen/Qwen2.5-7B-Instruct", available=10 * 2**30, tokens=4096).sure.sequences
+    45
+    """
+    options = locals()  # as the caller gave them, by name
+    return fit(question(model_of(options.pop("model")), **options))
 
 
 def _size(name: str, given: int | str | None) -> int | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from kvdocs.engines.vllm.pool import Options
+from kvdocs.engines.vllm.hold import Flags, hold
 from kvdocs.facts.claims import load_claims
 from kvdocs.literal import Literal
 from kvdocs.site.scope import model
@@ -55,7 +55,7 @@ def example() -> Example:
     for request in requests:
         workload.add(request)
     pool = Literal.parse(str(load_claims()["vllm.max_model_len.experiment.pool"].value))
-    space = Space.of_model(model(MODEL).layout, Options(LIMIT), int(pool.number * pool.scale))
+    space = Space.of_pool(hold(model(MODEL), Flags()), int(pool.number * pool.scale))
     return Example(requests, workload, space, tuple(estimates(workload, space, RISK, LIMIT)))
 
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from kvdocs.facts.hub import standard_input
+
 LONGEST = 100_000_000  # tokens; a count above it is a mistake, not a request
 LONGEST_LINE = 1 << 24  # bytes; a longer line is refused, so that memory stays bounded
 
@@ -46,6 +48,22 @@ class Request:
 
 class BadLine(ValueError):
     """A line without a request; the message is the reason."""
+
+
+def opened(path: str) -> BinaryIO:
+    """The file of a log, or standard input for ``-``.
+
+    Raises:
+        ValueError: it cannot be read.
+    """
+    if path == "-":
+        return standard_input("a log of requests")
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise ValueError(
+            f"{path}: {error.strerror}. Name a file, or - for standard input"
+        ) from None
 
 
 def lines(file: BinaryIO) -> Iterator[bytes]:

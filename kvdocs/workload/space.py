@@ -1,16 +1,16 @@
 """A pool of cache as one sequence meets it: how many blocks there are, how many it takes.
 
-In: a model's layout and vLLM's flags, or a number of blocks. Out: a ``Space``. All arithmetic of
-blocks is ``kvdocs.engines.vllm.pool``'s.
+In: the pool that ``kvdocs.engines.vllm.hold`` gives, or a number of blocks. Out: a ``Space``. All
+arithmetic of blocks is ``kvdocs.engines.vllm.pool``'s.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from kvdocs.engines.vllm.pool import Options, Pool, at_once
-from kvdocs.formula import CacheLayout
+from kvdocs.engines.vllm.memory import Flags
+from kvdocs.engines.vllm.pool import Pool, at_once
+from kvdocs.startup import dataclass
 from kvdocs.units import ceil_div
 
 MOST_BLOCKS = 2_000_000  # 1.7 TiB for Qwen2.5-7B; more would take minutes to reckon with
@@ -37,43 +37,52 @@ class Space:
         return at_once(self.blocks, self.most(tokens), self.writing(tokens))
 
     @classmethod
-    def every_token(cls, blocks: int, options: Options) -> Space:
-        """``blocks`` blocks, one of them held back, for a model that keeps every token.
+    def every_token(cls, blocks: int, flags: Flags | None = None) -> Space:
+        """``blocks`` blocks, one of them held back, for a model that keeps every token; ``flags``
+        are vLLM's defaults where they are None.
 
         Raises:
             ValueError: no block is left.
 
-        >>> Space.every_token(100, Options(max_model_len=4096)).most(33)
+        >>> Space.every_token(100).most(33)
         3
         """
 
-        def whole(tokens: int) -> int:
-            return ceil_div(tokens, options.block_size)
+        stated = flags or Flags()
 
-        return cls(_usable(blocks), whole, whole, options.max_num_batched_tokens)
+        def whole(tokens: int) -> int:
+            return ceil_div(tokens, stated.block_size)
+
+        return cls(_usable(blocks), whole, whole, stated.batched_tokens(None))
 
     @classmethod
-    def of_model(
-        cls, layout: CacheLayout, options: Options, available: int | None, tokens: int = 0
-    ) -> Space:
-        """The pool of a model, from the bytes ``available`` or else from the ``tokens`` vLLM logs.
+    def of_pool(cls, pool: Pool, available: int) -> Space:
+        """What ``available`` bytes on each rank make of an engine's pool.
+
+        Raises:
+            ValueError: no block is left.
+        """
+        return cls._of_blocks(pool, pool.blocks(available))
+
+    @classmethod
+    def of_tokens(cls, pool: Pool, tokens: int) -> Space:
+        """The pool whose size vLLM logs as ``tokens`` tokens.
 
         Raises:
             ValueError: the tokens do not say how many blocks there are, or no block is left.
         """
-        pool = Pool.of(layout, options)
         pages = [page for group in pool.groups for _, page in group.pages]
-        if available is not None:
-            blocks = pool.blocks(available)
-        elif len(pool.groups) == 1 and all(page.grows for page in pages):
-            blocks = tokens // options.block_size
-        else:
+        if len(pool.groups) > 1 or not all(page.grows for page in pages):
             raise ValueError(
                 "a model with layers of several kinds or with windows: tokens do not say how many "
                 "blocks there are. Give --available, which vLLM logs as "
                 '"Available KV cache memory"'
             )
-        batch = options.max_num_batched_tokens
+        return cls._of_blocks(pool, tokens // pool.options.block_size)
+
+    @classmethod
+    def _of_blocks(cls, pool: Pool, blocks: int) -> Space:
+        batch = pool.options.max_num_batched_tokens
         return cls(_usable(blocks), pool.request_blocks, pool.writing_blocks, batch)
 
 

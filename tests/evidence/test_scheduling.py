@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvdocs.engines.vllm.pool import Options
+from kvdocs.engines.vllm.hold import Flags, hold
 from kvdocs.evidence.vllm import scheduling
 from kvdocs.evidence.vllm.scheduling import CASES, COLUMNS
 from kvdocs.facts.snapshot import load
@@ -53,8 +53,8 @@ def test_with_windows_the_estimate_errs_to_the_safe_side_and_not_far():
     workload = Workload()
     for request in scheduling.window_log():
         workload.add(request)
-    layout = load(record["model"]).layout
-    moment = workload.at_a_moment(Space.of_model(layout, Options(32_768), available=10**12))
-    for pool, share in record["share_of_steps_above"].items():
-        assert float(overflow(moment, int(pool), 12)) > share - 0.03
-        assert float(overflow(moment, int(pool) * 11 // 10, 12)) < share + 0.03
+    pool = hold(load(record["model"]), Flags())
+    moment = workload.at_a_moment(Space.of_pool(pool, available=10**12))
+    for blocks, share in record["share_of_steps_above"].items():
+        assert float(overflow(moment, int(blocks), 12)) > share - 0.03
+        assert float(overflow(moment, int(blocks) * 11 // 10, 12)) < share + 0.03

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kvdocs.engines.vllm.hold import Flags, hold
 from kvdocs.engines.vllm.pool import Options, Pool, plan
 from kvdocs.engines.vllm.states import rank_state
 from kvdocs.evidence.vllm import seats
@@ -30,7 +31,7 @@ def test_as_many_fit_as_vllm_ran_and_few_less(case, found):
     spare = SPARE.get(case.model, 1.1) if case.prompt > 100 else 1.1
     assert planned.sequences <= found["most_at_once"] <= spare * planned.sequences + 1
     assert (
-        Space.of_model(model.layout, options, case.available).sequences(case.tokens)
+        Space.of_pool(hold(model, Flags()), case.available).sequences(case.tokens)
         == planned.sequences
     )
     pool = Pool.of(model.layout, options)

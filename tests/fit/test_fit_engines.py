@@ -9,11 +9,30 @@ from kvdocs.cli import main
 QWEN = "Qwen/Qwen2.5-7B-Instruct"
 ENGINES = ("transformers", "llama.cpp")
 COMMON = {
-    *("model", "engine", "gpu", "kv_dtype", "kv_dtype_from", "tokens", "users", "longest_text"),
+    *(
+        "model",
+        "engine",
+        "gpu",
+        "kv_dtype",
+        "kv_dtype_from",
+        "kept_as",
+        "tokens_asked",
+        "tokens",
+        "users",
+        "longest_text",
+    ),
     *("fits", "may_fit", "sequences", "available_bytes", "terms", "best", "remedies", "notes"),
 }
 OWN = {
-    "vllm": {"kv_dtype_kept", "tp", "pp", "max_num_batched_tokens", "blocks", "block_bytes"}
+    "vllm": {
+        "kv_dtype_kept",
+        "tp",
+        "pp",
+        "max_num_batched_tokens",
+        "max_num_batched_tokens_from",
+        "blocks",
+        "block_bytes",
+    }
     | {"pool_tokens", "max_concurrency", "sequence_blocks", "batch_blocks"},
     "transformers": {"sequence_bytes", "growth_bytes", "growth_exact"},
     "llama.cpp": {"kv_unified", "ubatch_size", "n_ctx", "cache_bytes", "buffers"},

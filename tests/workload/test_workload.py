@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvdocs.engines.vllm.pool import Options
 from kvdocs.workload.lengths import Workload, bins, mean, percentile, read
 from kvdocs.workload.overflow import largest, overflow
 from kvdocs.workload.request_log import Request
@@ -30,7 +29,7 @@ def counted(requests):
 
 
 def pool(blocks):
-    return Space.every_token(blocks + 1, Options(4096))
+    return Space.every_token(blocks + 1)
 
 
 @given(LENGTHS, st.sampled_from([1, 50, 95, 99, 100]))

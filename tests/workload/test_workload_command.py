@@ -23,6 +23,23 @@ KEYS = [
     "total",
     "histogram",
 ]
+POOL = ["pool_blocks", "risk", "max_model_len", "over_limit", "plans", "fits", "notes"]
+SERVED = [
+    "model",
+    "longest_text",
+    "engine",
+    "gpu",
+    "kv_dtype",
+    "kv_dtype_from",
+    "kv_dtype_kept",
+    "kept_as",
+    "tp",
+    "pp",
+    "max_num_batched_tokens",
+    "block_bytes",
+    "available_bytes",
+    "terms",
+]
 
 
 def line(prompt, output):
@@ -64,7 +81,7 @@ def test_the_pool_of_the_admission_experiment(log):
     """6.6e9 bytes are 7,193 blocks, one of which vLLM holds back; p99 is 4,200 tokens, 263 blocks,
     and a request of 32,768 tokens takes 2,048."""
     found = answer(log, *QWEN, "--available", "6.6GB", "--max-model-len", "32768")
-    assert list(found) == [*KEYS, "pool_blocks", "risk", "over_limit", "plans"]
+    assert list(found) == [*KEYS, *POOL, *SERVED]
     assert (found["pool_blocks"], found["risk"]) == (7192, 0.01)
     plans = {one["way"]: one for one in found["plans"]}
     assert list(plans) == ["max_model_len", "longest", "p99", "most", "moment"]
@@ -78,8 +95,12 @@ def test_the_pool_of_the_admission_experiment(log):
 
 def test_the_same_pool_in_tokens_as_the_engine_logs_it(log):
     in_bytes = answer(log, *QWEN, "--available", "6600000000 bytes")
-    in_tokens = answer(log, "--pool-tokens", str(7193 * 16))
-    assert in_bytes == in_tokens == answer(log, *QWEN, "--pool-tokens", "115,088")
+    in_tokens = answer(log, *QWEN, "--pool-tokens", "115,088")
+    alone = answer(log, "--pool-tokens", str(7193 * 16))
+    for key in (*KEYS, *POOL):
+        assert in_bytes[key] == in_tokens[key] == alone[key]
+    assert list(alone) == [*KEYS, *POOL]
+    assert (in_tokens["available_bytes"], in_tokens["terms"]) == (None, [])
 
 
 def test_a_model_with_states_and_one_with_windows_have_an_answer(log):
@@ -140,6 +161,15 @@ def test_bad_lines_are_shown_by_number_and_reason(tmp_path):
         (["no/such/log"], "", "no/such/log: No such file"),
         (["."], "", "Is a directory"),
         (["-"], "", "standard input: no lines"),
+        (["-", "--gpu", "4090"], "", "--gpu is about a model: give --model"),
+        (["-", *QWEN, "--tp", "2"], "", "no pool: give --gpu, --available or --pool-tokens"),
+        (["-", *QWEN, "--gpu", "4090", "--tp", "3"], "", "cannot be shared by 3 ranks"),
+        (["-", *QWEN, "--gpu", "abacus"], "", "is not in the table of cards"),
+        (["-", *QWEN, "--gpu", "4090", "--kv-dtype", "fp3"], "", "fp3"),
+        (["-", *QWEN, "--gpu", "4090", "--utilization", "all"], "", "'all' is not a share"),
+        (["-", *QWEN, "--gpu", "4090", "--utilization", "2"], "", "--utilization is 2"),
+        (["-", *QWEN, "--available", "9GiB", "--utilization", "1"], "", "no effect beside"),
+        (["-", "--model", "deepseek-ai/DeepSeek-V2-Lite", "--gpu", "l4"], "", "leaves nothing"),
         (["-"], "x\n" * 5, "5 of 5 lines hold no request (line 1: neither"),
         (["-"], '{"messages": [{"role": "user", "content": "hi"}]}\n', "messages, but no answer"),
         (["-", "--available", "5GB"], line(1, 1), "--model"),
@@ -195,3 +225,78 @@ def test_nothing_but_the_standard_library_is_loaded(log):
     loaded = set(run.stdout.rpartition("LOADED")[2].split())
     assert "decimal" in loaded
     assert not loaded & {"numpy", "tokenizers", "torch", "transformers", "vllm", "pandas"}
+
+
+def fits(*arguments):
+    run = kvdocs("fit", *arguments, "--json")
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--gpu", "4090"],
+        ["--gpu", "4090", "--kv-dtype", "fp8"],
+        ["--gpu", "h100", "--tp", "2", "--utilization", "0.8"],
+        ["--gpu", "a100_80gb", "--pp", "2", "--max-num-batched-tokens", "4096"],
+        ["--gpu", "l4", "--available", "5GiB"],
+    ],
+)
+def test_a_card_has_the_room_that_fit_says(flags, tmp_path):
+    """One length in the log, so that its plan for the longest is the question of fit."""
+    path = tmp_path / "log"
+    path.write_text(line(4000, 96), encoding="utf-8")
+    found, by_fit = answer(str(path), *QWEN, *flags), fits(QWEN[1], *flags, "--tokens", "4096")
+    plans = {one["way"]: one["sequences"] for one in found["plans"]}
+    assert plans["longest"] == by_fit["sequences"]
+    assert found["pool_blocks"] == by_fit["blocks"] - 1
+    same = [key for key in SERVED if key in by_fit]
+    assert len(same) > 10
+    assert {key: found[key] for key in same} == {key: by_fit[key] for key in same}
+
+
+FP8 = {"quantization_config": {"kv_cache_scheme": {"num_bits": 8, "type": "float"}}}
+
+
+def test_a_cache_dtype_that_the_config_names_counts(tmp_path):
+    from kvdocs.facts.snapshot import load
+
+    config, path = tmp_path / "config.json", tmp_path / "log"
+    quantised = FP8["quantization_config"] | {"quant_method": "compressed-tensors"}
+    named = dict(load(QWEN[1]).config) | {"quantization_config": quantised}
+    config.write_text(json.dumps(named), encoding="utf-8")
+    path.write_text(line(4000, 96), encoding="utf-8")
+    pool = ["--available", "10GiB"]
+    plain = answer(str(path), *QWEN, *pool)
+    found = answer(str(path), "--model", str(config), *pool)
+    assert (found["kv_dtype"], found["plans"][0]["sequences"]) == ("fp8_e4m3", 91)
+    assert (plain["kv_dtype"], plain["plans"][0]["sequences"]) == ("auto", 45)
+    assert fits(str(config), *pool, "--tokens", "4096")["sequences"] == 91
+
+
+def test_what_vllm_refuses_is_refused_as_fit_refuses_it(tmp_path):
+    config = tmp_path / "config.json"
+    mpt = {"model_type": "mpt", "architectures": ["MPTForCausalLM"]}
+    config.write_text(json.dumps(mpt), encoding="utf-8")
+    ours = kvdocs("workload", "-", "--model", str(config), "--available", "10GiB", stdin=line(9, 9))
+    theirs = kvdocs("fit", str(config), "--available", "10GiB")
+    assert (ours.returncode, ours.stdout) == (2, "")
+    assert ours.stderr.removeprefix("kvdocs workload: ") == theirs.stderr.removeprefix(
+        "kvdocs fit: "
+    )
+
+
+def test_the_table_says_whose_sum_the_memory_is(log):
+    run = kvdocs("workload", log, *QWEN, "--gpu", "4090")
+    assert "on GeForce RTX 4090, vLLM 0.33.0, cache in 16 bits (auto)" in run.stdout
+    assert "is the sum of kvdocs fit with every range at its worse end" in run.stdout
+
+
+def test_requests_longer_than_the_model_are_noted(tmp_path):
+    path = tmp_path / "log"
+    path.write_text(line(40_000, 10) + line(5, 5) * 20, encoding="utf-8")
+    found = answer(str(path), *QWEN, "--available", "10GiB")
+    assert found["notes"] == [
+        "the model was made for 32,768 tokens; requests in the log that are longer: 1"
+    ]

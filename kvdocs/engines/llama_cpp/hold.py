@@ -31,7 +31,7 @@ TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from kvdocs.engines.protocol import Capacity
 
-__all__ = ["Flags", "hold", "loaded_weights", "more_cards", "ranks", "smaller_caches"]
+__all__ = ["Flags", "flags", "hold", "loaded_weights", "more_cards", "ranks", "smaller_caches"]
 __all__ += ["unused", "working_memory"]
 
 KEY = "llama.cpp"
@@ -51,6 +51,15 @@ class Flags:
     cache_type: str = "f16"
     kv_unified: bool = False
     ubatch_size: int = 512
+
+
+def flags(kv_dtype: str = "auto", *, kv_unified: bool = False, ubatch_size: int = 512) -> Flags:
+    """llama.cpp's flags, by the names that the commands have for them."""
+    asked = kv_dtype.lower().replace(" ", "")
+    known = NAMES.get(asked)
+    names = (known.name, *known.aliases) if known else ("f16" if asked == "auto" else asked,)
+    own = next((name for name in names if name in TYPES), asked)
+    return Flags(own, kv_unified, ubatch_size)
 
 
 @dataclass(frozen=True)
@@ -114,6 +123,10 @@ class Cells:
     def sequence_bytes(self, tokens: int) -> int:
         """The context for one sequence."""
         return sum(buffer.bytes for buffer in self.buffers(self.context(1, tokens)))
+
+    def one_sequence(self, tokens: int) -> dict[str, int | str | None]:
+        """What the context for one sequence takes, and its cells."""
+        return {"bytes": self.sequence_bytes(tokens), "n_ctx": self.context(1, tokens).n_ctx}
 
     def fits(self, sequences: int, tokens: int, available: int) -> bool:
         """Whether the context for so many fits into ``available`` bytes."""

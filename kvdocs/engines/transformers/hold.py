@@ -33,7 +33,7 @@ TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from kvdocs.engines.protocol import Capacity
 
-__all__ = ["Flags", "hold", "loaded_weights", "more_cards", "ranks", "smaller_caches"]
+__all__ = ["Flags", "flags", "hold", "loaded_weights", "more_cards", "ranks", "smaller_caches"]
 __all__ += ["unused", "working_memory"]
 
 KEY = "transformers"
@@ -53,6 +53,11 @@ class Flags:
 
     kv_dtype: str = "auto"
     encoder_tokens: int | None = None
+
+
+def flags(kv_dtype: str = "auto", *, encoder_tokens: int | None = None) -> Flags:
+    """transformers' flags, by the names that the commands have for them."""
+    return Flags(kv_dtype.lower(), encoder_tokens)
 
 
 @dataclass(frozen=True)
@@ -95,22 +100,30 @@ class GrowingCache:
         """What the cache holds after a prompt: what its tensors show, and the memory behind."""
         return held(self.layout, tokens, tokens, self.dtype, self.encoder_tokens or 0)
 
-    def next_token_peak(self, tokens: int) -> int | None:
-        """The most it takes while one more token joins; None where it does not grow by
-        concatenation."""
-        return peak_of_next_token(self.layout, tokens, tokens, self.dtype)
-
-    def static_bytes(self, tokens: int) -> int:
-        """A ``StaticCache`` for so many tokens."""
-        return static(self.layout, tokens, self.dtype, self.encoder_tokens)
-
-    def expanded_bytes(self, tokens: int) -> int | None:
-        """What older releases show of a latent cache; None for other models."""
-        return self.older[0].bytes(tokens, self.dtype, self.encoder_tokens) if self.older else None
-
     def sequence_bytes(self, tokens: int) -> int:
         """The memory behind the cache after a prompt of ``tokens`` tokens."""
         return self.after_prompt(tokens).stored
+
+    def one_sequence(self, tokens: int) -> dict[str, int | str | None]:
+        """What one sequence takes after a prompt of ``tokens`` tokens, in bytes.
+
+        ``bytes`` is what its tensors show and ``stored_bytes`` the memory behind them;
+        ``next_token_peak_bytes`` the most it takes while one more token joins, None where the
+        layers do not grow by concatenation; ``static_bytes`` a StaticCache for so many tokens;
+        ``expanded_bytes`` what releases before ``expanded_before`` show of a latent cache, both
+        None for other caches.
+        """
+        now = self.after_prompt(tokens)
+        older, before = self.older or (None, None)
+        sizes = self.dtype, self.encoder_tokens
+        return {
+            "bytes": now.shown,
+            "stored_bytes": now.stored,
+            "next_token_peak_bytes": peak_of_next_token(self.layout, tokens, tokens, self.dtype),
+            "static_bytes": static(self.layout, tokens, *sizes),
+            "expanded_bytes": older.bytes(tokens, *sizes) if older else None,
+            "expanded_before": before,
+        }
 
     def one(self, tokens: int) -> Batch:
         """One sequence."""

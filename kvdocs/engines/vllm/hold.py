@@ -17,7 +17,14 @@ from kvdocs.engines.vllm.compressed import compresses
 from kvdocs.engines.vllm.dtypes import cards
 from kvdocs.engines.vllm.kernels import least_capability, refusal
 from kvdocs.engines.vllm.layers import Options, sparse
-from kvdocs.engines.vllm.memory import WORKING_MEMORY, Flags, ranks, unused, working_memory
+from kvdocs.engines.vllm.memory import (
+    WORKING_MEMORY,
+    Flags,
+    flags,
+    ranks,
+    unused,
+    working_memory,
+)
 from kvdocs.engines.vllm.pool import Pool
 from kvdocs.engines.vllm.states import rank_state
 from kvdocs.engines.weights import BITS
@@ -28,7 +35,7 @@ from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.kv_dtype import named_kv_dtype
 from kvdocs.units import ratio
 
-__all__ = ["Flags", "hold", "loaded_weights", "more_cards", "ranks", "smaller_caches"]
+__all__ = ["Flags", "flags", "hold", "loaded_weights", "more_cards", "ranks", "smaller_caches"]
 __all__ += ["WORKING_MEMORY", "unused", "working_memory"]
 
 KEY = "vllm"

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from kvdocs.engines.terms import MIB, Term, cited, cited_range
+from kvdocs.engines.vllm.dtypes import KV_DTYPES
 from kvdocs.facts.claims import claim
 from kvdocs.facts.gpus import Gpu
+from kvdocs.formula.dtypes import full_name
 from kvdocs.units import ceil_div
 
 WORKING_MEMORY = "activations, CUDA graphs, libraries"
@@ -68,6 +70,36 @@ class Flags:
         elif card and large(card.memory_mib * MIB, card):
             size = "large"
         return int(claim(f"vllm.max_num_batched_tokens.default_{size}").value)
+
+
+def flags(
+    kv_dtype: str = "auto",
+    *,
+    tp: int = 1,
+    pp: int = 1,
+    utilization: str | float | Fraction | None = None,
+    max_num_batched_tokens: int | None = None,
+) -> Flags:
+    """vLLM's flags, by the names that the commands have for them.
+
+    Raises:
+        ValueError: an option has no usable value.
+    """
+    asked = kv_dtype.lower()
+    return Flags(
+        kv_cache_dtype=asked if asked in KV_DTYPES else full_name(asked),
+        tensor_parallel_size=tp,
+        pipeline_parallel_size=pp,
+        gpu_memory_utilization=None if utilization is None else _share(utilization),
+        max_num_batched_tokens=max_num_batched_tokens,
+    )
+
+
+def _share(text: str | float | Fraction) -> Fraction:
+    try:
+        return Fraction(str(text))
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"--utilization {text!r} is not a share such as 0.92") from None
 
 
 def large(memory: int, card: Gpu | None) -> bool:

@@ -110,6 +110,18 @@ class Pool:
         """Bytes of all the blocks that a request of ``tokens`` tokens can hold, on one rank."""
         return max(self.block_bytes) * self.request_blocks(tokens)
 
+    def one_sequence(self, tokens: int) -> dict[str, int | str | None]:
+        """What one request of ``tokens`` tokens holds on one rank: ``bytes`` at the most, with a
+        batch of it in flight; ``writing_bytes`` while it writes its answer; and its blocks."""
+        size, writing = max(self.block_bytes), self.writing_blocks(tokens)
+        return {
+            "bytes": self.sequence_bytes(tokens),
+            "writing_bytes": size * writing,
+            "blocks": self.request_blocks(tokens),
+            "writing_blocks": writing,
+            "block_bytes": size,
+        }
+
     def growth(
         self, tokens: int, users: int | None, sure: Capacity, best: Capacity
     ) -> tuple[Term, ...]:

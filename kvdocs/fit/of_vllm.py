@@ -1,48 +1,20 @@
-"""vLLM in ``kvdocs fit``: its options, its figures for JSON, its lines for people."""
+"""vLLM in ``kvdocs fit``: its options and figures for JSON, its notes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 from kvdocs.engines.deployment import Deployment
 from kvdocs.engines.vllm.architectures import through_transformers
-from kvdocs.engines.vllm.dtypes import IN_32_BITS, KV_DTYPES
+from kvdocs.engines.vllm.dtypes import IN_32_BITS
 from kvdocs.engines.vllm.layers import sparse
-from kvdocs.engines.vllm.memory import Flags
 from kvdocs.engines.vllm.pool import Plan, Pool
 from kvdocs.engines.weights import names_dtype
 from kvdocs.formula.constant import CrossAttention
-from kvdocs.formula.dtypes import full_name
-from kvdocs.formula.layers import plural
-from kvdocs.units import exact, span
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from typing import Any
-
-
-def flags(
-    kv_dtype: str,
-    *,
-    tp: int = 1,
-    pp: int = 1,
-    utilization: str | Fraction | None = None,
-    max_num_batched_tokens: int | None = None,
-) -> Flags:
-    """vLLM's flags, by the names that the command has for them.
-
-    Raises:
-        ValueError: an option has no usable value.
-    """
-    asked = kv_dtype.lower()
-    return Flags(
-        kv_cache_dtype=asked if asked in KV_DTYPES else full_name(asked),
-        tensor_parallel_size=tp,
-        pipeline_parallel_size=pp,
-        gpu_memory_utilization=None if utilization is None else _share(utilization),
-        max_num_batched_tokens=max_num_batched_tokens,
-    )
 
 
 def options(on: Deployment) -> dict[str, Any]:
@@ -53,6 +25,7 @@ def options(on: Deployment) -> dict[str, Any]:
         "tp": resolved.tensor_parallel_size,
         "pp": resolved.pipeline_parallel_size,
         "max_num_batched_tokens": resolved.max_num_batched_tokens,
+        "max_num_batched_tokens_from": _batched(on),
     }
 
 
@@ -72,28 +45,6 @@ def figures(found: Plan) -> dict[str, Any]:
         "sequence_blocks": found.writing_blocks,
         "batch_blocks": found.request_blocks - found.writing_blocks,
     }
-
-
-def lines(on: Deployment, tokens: int, sure: Plan, best: Plan) -> list[str]:
-    """What vLLM makes of the memory, for people."""
-    concurrency = f"{sure.max_concurrency:.2f}x"
-    if sure != best:
-        concurrency += f" to {best.max_concurrency:.2f}x"
-    logged = "as vLLM logs it"
-    held = [f"a sequence holds {plural(sure.writing_blocks, 'block')} while it writes its answer"]
-    if in_flight := sure.request_blocks - sure.writing_blocks:
-        logged += ", with a batch in flight for each"
-        held.append(
-            f"a batch in flight takes up to {plural(in_flight, 'block')} more, once for all"
-        )
-    return [
-        f"blocks of {exact(sure.block_bytes)}: {span(sure.blocks, best.blocks)}",
-        f"pool: {span(sure.pool_tokens, best.pool_tokens)} tokens as vLLM logs them",
-        f"maximum concurrency for {plural(tokens, 'token')} per request: {concurrency}, {logged}",
-        *held,
-        f"up to {plural(pool_of(on).options.max_num_batched_tokens, 'token')} in one step "
-        f"({_batched(on)})",
-    ]
 
 
 def notes(on: Deployment, users: int | None, best: Plan) -> list[str]:
@@ -137,10 +88,3 @@ def _batched(on: Deployment) -> str:
     if on.flags.max_num_batched_tokens is not None:
         return "stated"
     return f"vLLM's --max-num-batched-tokens for {'this' if on.gpu else 'a small'} card"
-
-
-def _share(text: str | Fraction) -> Fraction:
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"--utilization {text!r} is not a share such as 0.92") from None

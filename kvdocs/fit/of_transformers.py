@@ -1,20 +1,13 @@
-"""transformers in ``kvdocs fit``: its options, its figures for JSON, its lines for people."""
+"""transformers in ``kvdocs fit``: its options and figures for JSON, its notes."""
 
 from __future__ import annotations
 
 from kvdocs.engines.deployment import Deployment
-from kvdocs.engines.transformers.hold import Batch, Flags
-from kvdocs.formula.layers import plural
-from kvdocs.units import exact
+from kvdocs.engines.transformers.hold import Batch
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from typing import Any
-
-
-def flags(kv_dtype: str) -> Flags:
-    """transformers' flags."""
-    return Flags(kv_dtype=kv_dtype.lower())
 
 
 def options(on: Deployment) -> dict[str, Any]:
@@ -29,15 +22,6 @@ def figures(found: Batch) -> dict[str, Any]:
         "growth_bytes": found.growth,
         "growth_exact": found.exact,
     }
-
-
-def lines(on: Deployment, tokens: int, sure: Batch, best: Batch) -> list[str]:
-    """What one sequence takes, for people."""
-    most = "" if sure.exact else "at most "
-    return [
-        f"a sequence after a prompt of {plural(tokens, 'token')}: {exact(sure.held)}",
-        f"while one more token joins: {most}{exact(sure.growth)} more, for each sequence",
-    ]
 
 
 def notes(on: Deployment, users: int | None, best: Batch) -> list[str]:
