@@ -53,21 +53,16 @@ def test_the_coverage_page_explains_every_kind_of_layer():
     assert sorted(explained) == sorted(set(kinds()))
 
 
-def keys(page, heading):
-    """The keys in the first column of the table that follows the last such heading of a page."""
-    text = (DOCS / page).read_text(encoding="utf-8").rpartition(heading)[2]
-    rows = re.findall(r"^\| (`.*?) \|", text, re.M)
-    return {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
-
-
-@pytest.mark.parametrize("engine", ["vllm", "transformers", "llama.cpp"])
-def test_the_page_explains_every_key_of_fit(engine, capsys):
-    model = "Qwen/Qwen2.5-7B-Instruct"
-    text = printed(capsys, "fit", model, "--available", "9GiB", "--engine", engine, "--json")
-    assert json.loads(text).keys() <= keys("will-it-fit.md", "With `--json`")
-
-
-def test_the_page_explains_every_key_of_cost(capsys):
-    model = "Qwen/Qwen2.5-7B-Instruct"
-    text = printed(capsys, "cost", model, "--engine", "transformers", "--json")
-    assert json.loads(text).keys() <= keys("compute.md", "## As JSON")
+@pytest.mark.parametrize("command", ["cost", "fit", "workload", "explain"])
+def test_the_page_explains_every_key_of_the_json(command, capsys):
+    """The schemas are held against the answers in tests/test_answers.py."""
+    schema = json.loads((DOCS / f"assets/schema/{command}.json").read_text(encoding="utf-8"))
+    runpy.run_path(str(SNIPPETS / "json_keys.py"))
+    section = (
+        capsys.readouterr().out.partition(f"### kvdocs {command} --json")[2].partition("\n### ")[0]
+    )
+    objects = [schema, *schema["$defs"].values()]
+    for key, what in (pair for one in objects for pair in one["properties"].items()):
+        row = next(row for row in section.splitlines() if row.strip("| *").startswith(f"`{key}`"))
+        assert row.rstrip(" |").rpartition("| ")[2] != "", f"{key} is not explained"
+        assert what["description"] in section
