@@ -3,6 +3,8 @@
 import argparse
 import inspect
 import json
+import re
+import runpy
 import subprocess
 import sys
 
@@ -114,3 +116,17 @@ def test_an_option_that_is_none_is_refused_as_the_command_refuses_it():
         kvdocs.workload([b"x"], pool_tokens=1600, risk=2)
     with pytest.raises(ValueError, match="--engine 'sglang' is not known"):
         kvdocs.cost(QWEN, engine="sglang")
+
+
+def test_the_examples_of_the_page_run_and_print_known_figures(capsys, monkeypatch):
+    monkeypatch.setenv("KVDOCS_HUB", "snapshot")
+    runpy.run_path("snippets/python_examples.py")
+    parts = re.split("^### ", capsys.readouterr().out, flags=re.M)[1:]
+    shown = {part.split("\n")[0]: part for part in parts}
+    assert sorted(shown) == QUESTIONS
+    assert all("import kvdocs\n" in part for part in shown.values())
+    assert "bytes: 1879048192 per token: 57344 known: measured" in shown["cost"]  # 32,768 × 57,344
+    assert "fits: False" in shown["fit"]
+    assert "--tp 2: 2 such cards, one rank each" in shown["fit"]
+    assert "risk 0.00" in shown["workload"]
+    assert "explained" in shown["explain"]

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from kvdocs.engines.vllm.memory import Flags
 from kvdocs.engines.vllm.pool import Pool, at_once
-from kvdocs.facts.gpus import Gpu
 from kvdocs.startup import dataclass
 from kvdocs.units import ceil_div
 
@@ -40,8 +39,9 @@ class Space:
         return at_once(self.blocks, self.most(tokens), self.writing(tokens))
 
     @classmethod
-    def every_token(cls, blocks: int, flags: Flags = DEFAULTS, card: Gpu | None = None) -> Space:
-        """``blocks`` blocks, one of them held back, for a model that keeps every token.
+    def every_token(cls, blocks: int, flags: Flags | None = None) -> Space:
+        """``blocks`` blocks, one of them held back, for a model that keeps every token; ``flags``
+        are vLLM's defaults where they are None.
 
         Raises:
             ValueError: no block is left.
@@ -50,10 +50,12 @@ class Space:
         3
         """
 
-        def whole(tokens: int) -> int:
-            return ceil_div(tokens, flags.block_size)
+        stated = flags or Flags()
 
-        return cls(_usable(blocks), whole, whole, flags.batched_tokens(card))
+        def whole(tokens: int) -> int:
+            return ceil_div(tokens, stated.block_size)
+
+        return cls(_usable(blocks), whole, whole, stated.batched_tokens(None))
 
     @classmethod
     def of_pool(cls, pool: Pool, available: int) -> Space:
