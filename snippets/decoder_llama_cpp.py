@@ -1,6 +1,6 @@
 """What llama.cpp prints about its cache, phrase by phrase."""
 
-from kvdocs.logs.llama_cpp import PHRASES
+from kvdocs.logs.known import phrases
 from kvdocs.site.tables_field import decoder
 
-print(decoder(PHRASES))
+print(decoder(phrases("llama_cpp")))

@@ -1,7 +1,6 @@
 """The named reasons why a printed number is not the formula's."""
 
-from kvdocs.explain.reasons import REASONS
-from kvdocs.explain.remarks import REMARKS
+from kvdocs.explain.reason import REASONS
 from kvdocs.site.tables_field import reasons_markdown
 
-print(reasons_markdown([*REASONS, *REMARKS]))
+print(reasons_markdown(one for key, one in REASONS.items() if key == one.key))

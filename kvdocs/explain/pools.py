@@ -15,8 +15,8 @@ from kvdocs.explain.buffers import window_pools
 from kvdocs.explain.check import Check
 from kvdocs.explain.comparing import per_token, rate, with_notes, with_remarks
 from kvdocs.explain.plans import pools, requests_tokens, rules, tokens_check
-from kvdocs.explain.reason import ENGINE, Reason
-from kvdocs.explain.reasons import BY_SCOPE, REASONS
+from kvdocs.explain.reason import ENGINE, REASONS, Reason
+from kvdocs.explain.reasons import BY_SCOPE
 from kvdocs.explain.run import Run, by_tokens
 from kvdocs.explain.subject import Subject
 from kvdocs.logs.number import Number
@@ -146,8 +146,4 @@ def _pool_notes(
         yield remarks.reserved(reading.phrase.engine)
     if subject.tp > 1 and subject.over_all_ranks < subject.tp:
         heads = subject.layout.kv_heads
-        yield remarks.WHOLE_LATENT if not heads else _named("head_copies")
-
-
-def _named(key: str) -> Reason:
-    return next(reason for reason in REASONS if reason.key == key)
+        yield remarks.WHOLE_LATENT if not heads else REASONS["head_copies"]

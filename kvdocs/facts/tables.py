@@ -45,6 +45,25 @@ def table(path: str | os.PathLike[str], key: str) -> dict[str, Any] | None:
     return _parsed(path, enumerate(lines, text.count("\n", 0, start + 1)))[key]
 
 
+def column(path: str | os.PathLike[str], field: str) -> dict[str, Any]:
+    """One field of every table of a file, by the name in their heading, the rest unread.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: a table is without it, or stands there twice, or the field says nothing.
+    """
+    found: dict[str, Any] = {}
+    for text in ("\n" + _text(path)).split("\n[")[1:]:
+        key = text[: text.find("]\n")]
+        _, mark, rest = text.partition(f"\n{field} = ")
+        if key in found:
+            raise ValueError(f"{path}: a second table {key!r}")
+        if not mark:
+            raise ValueError(f"{path}: {key}: missing field {field!r}")
+        found[key] = _value(f"{path}: {key}", field, rest.partition("\n")[0])
+    return found
+
+
 def _text(path: str | os.PathLike[str]) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()
@@ -67,14 +86,18 @@ def _parsed(
                 raise ValueError(f"{where}: is {line!r}, not a field of a table, as name = value")
             if name in fields:
                 raise ValueError(f"{where}: a second {name!r}")
-            try:
-                fields[name] = json.loads(value)
-            except ValueError:
-                raise ValueError(
-                    f"{where}: field {name!r} is {value!r}, not a number, true, false, a list or a "
-                    "text in double quotes, on one line"
-                ) from None
+            fields[name] = _value(where, name, value)
     return found
+
+
+def _value(where: str, name: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise ValueError(
+            f"{where}: field {name!r} is {text!r}, not a number, true, false, a list or a text in "
+            "double quotes, on one line"
+        ) from None
 
 
 def check(

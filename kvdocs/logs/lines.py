@@ -12,21 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kvdocs.logs.llama_cpp import PHRASES as LLAMA_CPP
-from kvdocs.logs.others import ANY, OTHERS, PYTORCH
+from kvdocs.logs.known import INDEX, phrase
 from kvdocs.logs.phrase import Phrase
 from kvdocs.logs.settings import HINTS, settings_in
-from kvdocs.logs.sglang import SGLANG
-from kvdocs.logs.vllm import PHRASES as START_UP
-from kvdocs.logs.vllm_errors import ERRORS
-from kvdocs.logs.vllm_metrics import METRICS
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from typing import Any
-
-VLLM = (*START_UP, *ERRORS, *METRICS)
-PHRASES: tuple[Phrase, ...] = (*VLLM, *SGLANG, *LLAMA_CPP, *OTHERS, *PYTORCH, *ANY)
 
 LONGEST_KNOWN = 1 << 10  # bytes; shapes up to this length are remembered,
 MOST_KNOWN = 1 << 12  # and so many of them
@@ -49,9 +41,9 @@ def shape(text: bytes) -> bytes:
 
 
 _PLACES: dict[bytes, list[int]] = {}  # of each hint, as a shape, the phrases it is of
-for _place, _phrase in enumerate(PHRASES):
-    for _hint in _phrase.hints:
-        _PLACES.setdefault(shape(_hint.encode()), []).append(_place)
+for _place, (_, _, _hint) in enumerate(INDEX):
+    for _piece in _hint.split("|"):
+        _PLACES.setdefault(shape(_piece.encode()), []).append(_place)
 _SETTINGS = frozenset(map(shape, HINTS))
 _HINTS = (*_PLACES, *_SETTINGS)
 
@@ -85,8 +77,8 @@ class Lines:
         if spots is None:
             return self._exactly(line, shaped)
         phrases = [
-            (phrase, {name: line[start:end].decode() for name, start, end in places})
-            for phrase, places in spots
+            (one, {name: line[start:end].decode() for name, start, end in places})
+            for one, places in spots
         ]
         return phrases, {}
 
@@ -96,7 +88,7 @@ class Lines:
             spots = ()
         elif shaped.isascii() and _SETTINGS.isdisjoint(hints):
             places = _places(hints)
-            if not any(PHRASES[place].reads_digits for place in places):
+            if not any(phrase(place).reads_digits for place in places):
                 spots = tuple(_spots(line.decode(), places))
         if len(shaped) <= LONGEST_KNOWN:
             _remember(self.shapes, shaped, spots)
@@ -111,8 +103,8 @@ class Lines:
         text = line.decode("utf-8", "replace")
         hints = [hint for hint in _HINTS if hint in shaped]
         phrases = [
-            (phrase, {name: text[start:end] for name, start, end in places})
-            for phrase, places in _spots(text, _places(hints))
+            (one, {name: text[start:end] for name, start, end in places})
+            for one, places in _spots(text, _places(hints))
         ]
         found = phrases, settings_in(text)
         if len(key) <= LONGEST_KNOWN:
@@ -134,13 +126,13 @@ def _places(hints: Iterable[bytes]) -> list[int]:
 def _spots(line: str, places: Sequence[int]) -> Iterator[Spot]:
     """The phrases of a line; the words of one are not read again as another's."""
     taken: list[tuple[int, int]] = []
-    for phrase in (PHRASES[place] for place in places):
-        for pattern in phrase.patterns:
+    for one in map(phrase, places):
+        for pattern in one.patterns:
             matches = [m for m in pattern.finditer(line) if not _overlaps(m.span(), taken)]
             for match in matches:
                 taken.append(match.span())
                 named = ((name, *match.span(name)) for name in match.groupdict())
-                yield phrase, tuple(spot for spot in named if spot[1] < spot[2])
+                yield one, tuple(spot for spot in named if spot[1] < spot[2])
 
 
 def _overlaps(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:

@@ -1,7 +1,7 @@
 """Every number that a phrase may yield, declared once: its name, what it counts, in which units.
 
-In: nothing. Out: ``Number``. A phrase names its numbers with these members, and whoever compares
-numbers asks with them, so a misspelt name is an error and never a comparison that does not happen.
+In: nothing. Out: ``Number``. A phrase names its numbers by their keys, and whoever compares numbers
+asks with these members, so a misspelt name is an error and never a comparison that does not happen.
 """
 
 from __future__ import annotations

@@ -19,16 +19,14 @@ from kvdocs.units import BYTE_UNITS
 
 RANK = "per rank"
 ALL = "in all"
-REQUEST = "one request"
-SEQUENCE = "one sequence"
-TOKEN = "one token"
+SCOPES = (RANK, ALL, "one request", "one sequence", "one token", "one block")
 
 SCALE = {**BYTE_UNITS, "thousand tokens": 1000}
 
 WORDS = ("k_type", "v_type", "kv_dtype")  # dtypes: the places of a text that are no numbers
 
 # Texts: ``re`` compiles one at its first use, and most logs need few of them.
-_PLACE = r"\{(\w+)\}"
+PLACE = r"\{(\w+)\}"  # in a template
 _COUNTS = r"\{\d+(?:,\d*)?\}|<\w+>"  # of a regular expression: how often, and names
 _NUMBER = r"-?(?:\d{1,3}(?:,\d{3}){1,6}|\d{1,20})(?:\.\d{1,9})?(?:[eE][+-]?\d{1,2})?(?![\d.]*\d)"
 _WORD = r"(?:f32|f16|bf16|i?q\d_(?:\d|nl)|FP8|NVFP4)"  # the only words that are ever shown
@@ -91,7 +89,8 @@ class Phrase:
 
     ``text`` is the template. ``{name}`` stands for one of ``numbers``, by its key, or for one of
     ``WORDS``. ``also`` holds regular expressions of other wordings with the same names. ``hint`` is
-    a piece of text that every line with the phrase contains, or several with a bar between.
+    a piece of text that every line with the phrase contains, or several with a bar between; long
+    ones are found fastest.
     ``wording`` says whose it is and where it was read. ``highest``: only the highest reading
     matters, as for a usage that is logged again and again.
     """
@@ -108,33 +107,24 @@ class Phrase:
     highest: bool = False
 
     @cached_property
-    def hints(self) -> tuple[str, ...]:
-        """The hint's pieces; long ones are found fastest."""
-        return tuple(self.hint.split("|"))
-
-    @cached_property
     def patterns(self) -> tuple[re.Pattern[str], ...]:
-        """The template and the other wordings as regular expressions, all of them linear.
-
-        Raises:
-            ValueError: a place has a name that is neither one of its numbers nor a word.
-        """
+        """The template and the other wordings as regular expressions, all of them linear."""
         return tuple(re.compile(text) for text in (self._template(), *map(self._named, self.also)))
 
     @cached_property
     def reads_digits(self) -> bool:
         """Whether a digit stands for itself somewhere in it, as in the name of a dtype."""
-        words = set(WORDS).intersection(re.findall(_PLACE, self.text))
+        words = set(WORDS).intersection(re.findall(PLACE, self.text))
         also = (re.sub(_COUNTS, "", one) for one in self.also)
-        texts = (re.sub(_PLACE, "", self.text), self.hint, *also)
+        texts = (re.sub(PLACE, "", self.text), self.hint, *also)
         return bool(words) or any(char.isdigit() for text in texts for char in text)
 
     def show(self, values: Mapping[str, str]) -> str:
         """The phrase with these values; a value the line did not have becomes an ellipsis."""
-        return re.sub(_PLACE, lambda match: values.get(match[1], "…"), self.text)
+        return re.sub(PLACE, lambda match: values.get(match[1], "…"), self.text)
 
     def _template(self) -> str:
-        parts = re.split(_PLACE, self.text)
+        parts = re.split(PLACE, self.text)
         fixed = [r"\s{1,12}".join(map(re.escape, part.split(" "))) for part in parts[::2]]
         named = [rf"\s{{0,12}}{self._group(name)}" for name in parts[1::2]]
         return "".join(text + group for text, group in zip(fixed, [*named, ""], strict=True))
@@ -144,8 +134,4 @@ class Phrase:
         return re.sub(r"<(\w+)>", lambda match: self._group(match[1]), pattern)
 
     def _group(self, name: str) -> str:
-        if name in WORDS:
-            return rf"(?P<{name}>{_WORD})"
-        if name not in {number.key for number in self.numbers}:
-            raise ValueError(f"the phrase {self.key} yields {name!r}, which is not in its numbers")
-        return rf"(?P<{name}>{_NUMBER})"
+        return rf"(?P<{name}>{_WORD if name in WORDS else _NUMBER})"

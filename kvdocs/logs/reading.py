@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 
-from kvdocs.logs.lines import PHRASES, VLLM, Lines, shape
+from kvdocs.logs.lines import Lines, shape
 from kvdocs.logs.number import Number
 from kvdocs.logs.phrase import WORDS, Phrase, Printed
 from kvdocs.logs.start_up import StartUp
@@ -23,8 +23,6 @@ from kvdocs.startup import dataclass
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from typing import BinaryIO
-
-__all__ = ["PHRASES", "VLLM", "EngineLog", "Reading", "scan"]
 
 PIECE = 1 << 20  # bytes read at a time
 LONGEST_LINE = 1 << 16  # bytes; a longer line is cut into such pieces

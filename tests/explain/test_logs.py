@@ -4,7 +4,11 @@ import io
 import json
 import random
 import re
+import tomllib
 import tracemalloc
+from functools import reduce
+from operator import getitem
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,11 +16,16 @@ from hypothesis import strategies as st
 
 from kvdocs.explain.answer import explain
 from kvdocs.facts.claims import load_claims
+from kvdocs.facts.tables import tables
 from kvdocs.logs import lines as log_lines
 from kvdocs.logs import reading as logs
+from kvdocs.logs.known import FILES, load_phrase, phrases
 from kvdocs.logs.number import Number
-from kvdocs.logs.phrase import ALL, WORDS, Phrase, Printed, Quantity
-from kvdocs.logs.reading import PHRASES, scan
+from kvdocs.logs.phrase import WORDS, Printed, Quantity
+from kvdocs.logs.reading import scan
+
+PHRASES = phrases()
+FOLDER = Path(logs.__file__).parent / "phrases"
 
 
 def found(text):
@@ -270,10 +279,22 @@ def test_every_phrase_finds_itself_and_says_what_it_means():
         assert line in found(line), phrase.key
 
 
-def test_a_phrase_yields_declared_numbers_in_units_of_their_family():
-    for phrase in PHRASES:
-        for number, quantity in phrase.numbers.items():
-            assert quantity.unit in number.units, (phrase.key, number)
+@pytest.mark.parametrize("file", FILES)
+def test_lines_say_what_all_of_toml_says(file):
+    path = FOLDER / f"{file}.toml"
+    parsed = tomllib.loads(path.read_text(encoding="utf-8"))
+    for key, fields in tables(path).items():
+        table = reduce(getitem, key.split("."), parsed)
+        numbers = {f"numbers.{name}": says for name, says in table.pop("numbers", {}).items()}
+        assert table | numbers == fields
+
+
+def test_every_file_of_phrases_is_looked_through():
+    assert sorted(path.name for path in FOLDER.iterdir()) == sorted(f"{one}.toml" for one in FILES)
+
+
+def test_no_two_phrases_have_one_key():
+    assert len({phrase.key for phrase in PHRASES}) == len(PHRASES) > 100
 
 
 def test_every_declared_number_is_one_that_a_phrase_yields():
@@ -282,14 +303,65 @@ def test_every_declared_number_is_one_that_a_phrase_yields():
     assert len(set(said)) == len(said)
 
 
-def test_a_phrase_that_yields_an_undeclared_name_is_an_error():
-    words = {"key": "x", "engine": "x", "wording": "x", "hint": "KV", "means": "x"}
-    memory = {Number.MEMORY: Quantity("GiB", ALL)}
-    phrase = Phrase(text="KV cache: {memry} GiB", numbers=memory, **words)
-    with pytest.raises(ValueError, match="yields 'memry', which is not in its numbers"):
-        _ = phrase.patterns
-    with pytest.raises(AttributeError):
-        _ = Number.MEMRY
+GOOD = {
+    "engine": '"vLLM"',
+    "wording": '"a log"',
+    "hint": '"KV cache memory"',
+    "text": '"KV cache memory: {memory} GiB"',
+    "numbers.memory": '["GiB", "per rank"]',
+    "means": '"What one GPU has left."',
+}
+
+
+def written(folder, **changed):
+    """A file with one phrase; a field changed to None is left out."""
+    fields = {**GOOD, **{name.replace("__", "."): text for name, text in changed.items()}}
+    lines = (f"{name} = {text}\n" for name, text in fields.items() if text is not None)
+    path = folder / "engine.toml"
+    path.write_text("[engine.memory]\n" + "".join(lines), encoding="utf-8")
+    return path
+
+
+def test_a_phrase_is_read_from_one_table(tmp_path):
+    path = written(tmp_path, numbers__memory='["GiB", "per rank", 2]', highest="true")
+    phrase = load_phrase(path, "engine.memory")
+    assert phrase.numbers == {Number.MEMORY: Quantity("GiB", "per rank", decimals=2)}
+    assert (phrase.key, phrase.engine, phrase.change, phrase.also) == (
+        "engine.memory",
+        "vLLM",
+        "",
+        (),
+    )
+    assert phrase.highest
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"means": None}, "missing field 'means'"),
+        ({"meens": '"x"'}, "unknown field 'meens'"),
+        ({"highest": "1"}, "field 'highest' is 1, not bool"),
+        ({"hint": '""'}, "field 'hint' is empty"),
+        ({"numbers__memry": '["GiB", "per rank"]'}, "field 'numbers.memry': kvdocs/logs/number.py"),
+        ({"numbers__memory": '["tokens", "per rank"]'}, "field 'numbers.memory' has 'tokens', not"),
+        ({"numbers__memory": '["GiB", "a rank"]'}, "field 'numbers.memory' has 'a rank', not one"),
+        ({"numbers__memory": '"GiB"'}, "field 'numbers.memory' is 'GiB', not as"),
+        ({"numbers__memory": '["GiB", "per rank", true]'}, "field 'numbers.memory' is .*, not as"),
+        (
+            {"text": '"KV cache: {memry} GiB"'},
+            "yields 'memry', but field 'numbers.memry' is missing",
+        ),
+        ({"also": '["KV cache: <memry> GiB"]'}, "yields 'memry', but field 'numbers.memry' is"),
+    ],
+)
+def test_a_phrase_that_does_not_say_what_it_must_is_refused(tmp_path, changed, said):
+    with pytest.raises(ValueError, match=rf"engine\.toml: engine\.memory: {said}"):
+        load_phrase(written(tmp_path, **changed), "engine.memory")
+
+
+def test_a_phrase_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"engine\.toml: engine\.memry: no phrase is called so"):
+        load_phrase(written(tmp_path), "engine.memry")
 
 
 def test_a_comparison_that_asks_for_a_misspelt_number_is_an_error():

@@ -6,10 +6,10 @@ from fractions import Fraction
 import pytest
 
 from kvdocs.engines.vllm.hold import Flags, hold
-from kvdocs.explain.reason import CLAIM, ENGINE
-from kvdocs.explain.reasons import REASONS, explain
+from kvdocs.explain import remarks
+from kvdocs.explain.reason import CLAIM, ENGINE, REASONS, Reason, load_reasons
+from kvdocs.explain.reasons import FACTORS, explain
 from kvdocs.explain.reconcile import reconcile
-from kvdocs.explain.remarks import REMARKS
 from kvdocs.explain.replay import replay
 from kvdocs.explain.subject import Subject
 from kvdocs.facts import snapshot
@@ -122,7 +122,7 @@ def test_every_reason_is_met_in_the_field_or_above():
         for check in replay(report).checks
         for reason in check.reasons
     }
-    known = {reason.key for reason in (*REASONS, *REMARKS)}
+    known = {reason.key for reason in REASONS.values()}
     above = {"head_copies", "pipeline_stage", "draft_layer", "whole_latent", "own_format"}
     above |= {"scales_beside", "decode_context"}
     above |= {"tokens_by_group", "blocks_by_hand", "pools_apart", "windows_in_part"}  # test_starts
@@ -131,7 +131,41 @@ def test_every_reason_is_met_in_the_field_or_above():
 
 
 def test_every_reason_says_what_it_is_and_what_to_do():
-    for reason in (*REASONS, *REMARKS):
+    for reason in REASONS.values():
         assert reason.says.endswith(".")
         assert not reason.change.endswith(".")
         assert reason.title[0].isupper()
+
+
+def test_a_reason_has_a_factor_or_is_a_remark():
+    named = [key for key, reason in REASONS.items() if reason in vars(remarks).values()]
+    reserved = [key for key in REASONS if key.partition(".")[0] == "reserved_not_needed"]
+    assert sorted([*FACTORS, *named, *reserved]) == sorted(REASONS)
+
+
+def test_a_reason_in_other_words_has_the_rest_of_the_first(tmp_path):
+    path = tmp_path / "reasons.toml"
+    path.write_text(
+        '[a]\ntitle = "A"\nsays = "B."\nchange = "C"\nof = ["claim"]\n\n'
+        '[a.other]\nchange = "D"\ninferred = true\n'
+    )
+    first, other = load_reasons(path).values()
+    assert first == Reason(key="a", title="A", says="B.", change="C", of=(CLAIM,))
+    words = {"title": "A", "says": "B.", "change": "D", "of": (CLAIM,)}
+    assert other == Reason(key="a", inferred=True, **words)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "missing field 'change'"),
+        ('change = "C"\nfactor = 2', "unknown field 'factor'"),
+        ('change = ["C"]', r"field 'change' is \['C'\], not str"),
+        ('change = "C"\nof = ["engines"]', r"field 'of' is \['engines'\], not of 'engine' and"),
+    ],
+)
+def test_a_reason_that_does_not_say_what_it_must_is_refused(tmp_path, line, said):
+    path = tmp_path / "reasons.toml"
+    path.write_text(f'[a]\ntitle = "A"\nsays = "B."\n{line}\n')
+    with pytest.raises(ValueError, match=rf"reasons\.toml: a: {said}"):
+        load_reasons(path)

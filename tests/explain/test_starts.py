@@ -10,7 +10,7 @@ from kvdocs.engines.vllm.pool import Options, Pool
 from kvdocs.engines.vllm.states import rank_state
 from kvdocs.explain.answer import explain
 from kvdocs.facts import snapshot
-from kvdocs.logs.lines import PHRASES
+from kvdocs.logs.known import phrases
 
 QWEN, LLAMA, OSS = (
     "Qwen/Qwen2.5-7B-Instruct",
@@ -374,6 +374,6 @@ def test_ten_times_what_vllm_prints_contradicts_in_every_model():
 
 def test_the_labels_of_a_metric_end_where_the_next_would_begin():
     """Else a line that repeats a metric's name and brace is read again from each of them."""
-    for phrase in PHRASES:
+    for phrase in phrases():
         for text in phrase.also:
             assert not re.search(r"\[\^\}", text), phrase.key

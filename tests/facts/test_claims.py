@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from kvdocs.facts.claims import Claim, claim, load_claims
 from kvdocs.facts.gpus import gpu_named, load_gpus
-from kvdocs.facts.tables import tables
+from kvdocs.facts.tables import column, tables
 from kvdocs.literal import Literal
 
 CLAIMS = load_claims()
@@ -151,9 +152,9 @@ def test_a_file_without_claims_is_refused(tmp_path: Path, text: str, complaint: 
     assert str(caught.value).startswith(f"{path}: {complaint}")
 
 
-@pytest.mark.parametrize("name", ["claims", "gpus"])
+@pytest.mark.parametrize("name", ["facts/claims", "facts/gpus", "explain/reasons"])
 def test_lines_say_what_all_of_toml_says(name: str) -> None:
-    path = FACTS / f"{name}.toml"
+    path = FACTS.parent / f"{name}.toml"
     flat = {}
     todo = list(tomllib.loads(path.read_text(encoding="utf-8")).items())
     for key, table in todo:
@@ -161,6 +162,28 @@ def test_lines_say_what_all_of_toml_says(name: str) -> None:
         todo += [(f"{key}.{name}", table[name]) for name in table if name not in fields]
         flat |= {key: fields} if fields else {}
     assert tables(path) == flat
+
+
+def test_one_field_of_every_table_is_the_same_as_in_whole_tables() -> None:
+    path = FACTS / "gpus.toml"
+    assert column(path, "name") == {key: table["name"] for key, table in tables(path).items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[a]\nname = "x"\n\n[b]\n', "b: missing field 'name'"),
+        ('[a]\nname = "x"\n\n[a]\nname = "y"\n', "a second table 'a'"),
+        ("[a]\nname = x\n", "a: field 'name' is 'x', not a number"),
+    ],
+)
+def test_a_field_that_some_table_does_not_say_is_refused(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    path = tmp_path / "facts.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=re.escape(f"{path}: {said}")):
+        column(path, "name")
 
 
 @pytest.mark.parametrize("key", CLAIMS)
