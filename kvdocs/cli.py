@@ -223,6 +223,7 @@ def _add_explain(explain: argparse.ArgumentParser) -> None:
     explain.add_argument("--model", help="Hub id or config.json, if the log does not name it")
     explain.add_argument("--tp", type=_ranks, help="tensor-parallel GPUs, if the log does not say")
     explain.add_argument("--kv-dtype", help="cache dtype, if the log does not say: fp8, q8_0 …")
+    explain.add_argument("--gpu", metavar="NAME", help="the card, which vLLM's plan depends on")
     explain.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
 

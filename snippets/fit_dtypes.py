@@ -3,8 +3,8 @@
 from fractions import Fraction
 
 from kvdocs.engines.vllm.dtypes import KV_DTYPES
-from kvdocs.engines.vllm.kernels import refusal
-from kvdocs.engines.vllm.pool import Options, rank_slope
+from kvdocs.engines.vllm.hold import Flags, hold
+from kvdocs.engines.vllm.pool import rank_slope
 from kvdocs.facts.models import Model
 from kvdocs.site.scope import model
 from kvdocs.site.tables import markdown
@@ -15,12 +15,14 @@ HEADS, LATENTS = model("Qwen/Qwen2.5-7B-Instruct"), model("deepseek-ai/DeepSeek-
 
 def cell(found: Model, dtype: str) -> str:
     """Bytes of a token and its share of 16 bits, or a dash where vLLM has no kernel for it."""
-    kept = KV_DTYPES[dtype]
-    none = (kept.head if found is HEADS else kept.latent) is None
-    if none or refusal(dtype, found.layout, found.config):
+    try:
+        size, plain = (
+            rank_slope(found.layout, hold(found, Flags(kv_cache_dtype=one)).options)
+            for one in (dtype, "auto")
+        )
+    except ValueError:
         return "–"
-    size = rank_slope(found.layout, Options(4096, kv_cache_dtype=dtype))
-    share = Fraction(100 * size, rank_slope(found.layout, Options(4096)))
+    share = Fraction(100 * size, plain)
     return f"{size:,} bytes, {ratio(share.numerator, share.denominator, 1)}%"
 
 

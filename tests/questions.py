@@ -91,7 +91,13 @@ def _refused(draw: random.Random) -> list[Question]:
     asks += [(_smaller(draw, qwen), {"tp": ranks}) for ranks in (3, 5, 8, 16)]
     formats = ("nvfp4", "int8_per_token_head", "turboquant_4bit_nc", "fp8_inc", "octave_k3v4")
     asks += [(_smaller(draw, v3), {"kv_dtype": name}) for name in formats]
-    formats = ("turboquant_k8v4", "ultraquant_4bit", "octave_k3v3", "fp8_ds_mla", "no_such")
+    formats = (
+        "turboquant_k8v4",
+        "ultraquant_4bit",
+        "octave_k3v3",
+        "fp8_ds_mla",
+        "octave_k3v3_compact",
+    )
     asks += [(_smaller(draw, oss), {"kv_dtype": name}) for name in formats]
     asks += [(_smaller(draw, qwen), {"kv_dtype": name, "gpu": "t4"}) for name in ("fp8", "nvfp4")]
     asks += [(_smaller(draw, v3), {"kv_dtype": "fp8", "gpu": card}) for card in ("t4", "rtx_3090")]
@@ -122,6 +128,11 @@ def _smaller(draw: random.Random, model: Model) -> Model:
             part[name] = value[:layers]
     part["num_hidden_layers"] = layers
     return Model(f"{model.id} of {layers} layers", config, Source("file"))
+
+
+def without_named_dtype(model: Model) -> Model:
+    """The model with a config that names no dtype of a cache."""
+    return _with(model, quantization_config=None)
 
 
 def _with(model: Model, **fields: object) -> Model:

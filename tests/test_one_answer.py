@@ -1,6 +1,7 @@
 """One question, one answer: fit, workload, explain and pages give one integer or one refusal."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +9,7 @@ import kvdocs
 from kvdocs.engines.vllm import hold as vllm
 from kvdocs.site.answers import asked
 from kvdocs.site.engines import vllm_request
-from tests.questions import Question, questions
+from tests.questions import Question, questions, without_named_dtype
 
 QUESTIONS = questions()
 KINDS = ("fp8 named", "hybrid", "latent", "quantised", "refused")
@@ -117,14 +118,9 @@ def test_a_table_of_a_page_says_what_fit_says():
 
 
 def another_rule(model, flags, card=None):
-    """How one path would hold models, had it rules of its own: it does not read the config's word
-    on the cache's dtype, and refuses nothing by name."""
-    named = vllm.named_kv_dtype
-    vllm.named_kv_dtype = lambda config, source: None
-    try:
-        return HOLD(model, flags, card)
-    finally:
-        vllm.named_kv_dtype = named
+    """How one path would hold models, had it a rule of its own: all in 16 bits, whatever a flag
+    asks for and the config names."""
+    return HOLD(without_named_dtype(model), replace(flags, kv_cache_dtype="auto"), card)
 
 
 HOLD = vllm.hold
@@ -132,7 +128,7 @@ HOLD = vllm.hold
 
 @pytest.mark.parametrize("path", PATHS)
 def test_another_rule_in_any_one_path_is_noticed(path, monkeypatch):
-    """The test of the test: what the others say stays, and one path reads no named dtype."""
+    """The test of the test: what the others say stays, and one path has the other rule."""
     before = [answer("fit" if path != "fit" else "page", one) for one in QUESTIONS]
     monkeypatch.setattr(vllm, "hold", another_rule)
     mutated = [answer(path, one) for one in QUESTIONS]

@@ -19,6 +19,7 @@ from kvdocs.explain.subject import DEFAULT, Subject, cache_dtype, check_dtype, h
 from kvdocs.explain.table import table
 from kvdocs.facts import snapshot
 from kvdocs.facts.given import model_of
+from kvdocs.facts.gpus import Gpu, gpu_named
 from kvdocs.facts.models import LookupFailed, Model
 from kvdocs.formula.layers import plural
 from kvdocs.logs.reading import EngineLog, Reading, scan
@@ -112,12 +113,14 @@ def explain(
     model: str | os.PathLike[str] | Mapping[str, Any] | Model | None = None,
     tp: int | None = None,
     kv_dtype: str | None = None,
+    gpu: str | None = None,
     source: str = "the log",
 ) -> Explanation:
     """What the numbers in an engine's log, error or metrics mean, and whether they add up.
 
-    ``model`` (a Hub id, a path, a config as a dict, or a ``Model``), ``tp`` ranks and ``kv_dtype``
-    are for what the log does not say; ``source`` is what messages call the log.
+    ``model`` (a Hub id, a path, a config as a dict, or a ``Model``), ``tp`` ranks, ``kv_dtype``
+    and ``gpu``, the card's name, are for what the log does not say; ``source`` is what messages
+    call the log.
 
     Raises:
         LookupFailed: no phrase of the log is known, or there is no such model.
@@ -143,9 +146,11 @@ def explain(
     if kv_dtype:
         check_dtype(kv_dtype)
     given = model_of(model) if model is not None else None
-    held = tuple(_subject(start_up, given, tp, kv_dtype) for start_up in log.start_ups)
+    card = gpu_named(gpu) if gpu is not None else None
+    named = tuple(_subject(start_up, given, tp, kv_dtype, card) for start_up in log.start_ups)
+    held = tuple(map(_comparable, named))
     plans: dict[int, Planned | None] = {}
-    for run in runs_of(log, held):
+    for run in runs_of(log, named):
         place = log.start_up_of(run.readings[0])
         plans[place] = plans.get(place) or plan_of(run)
     start_ups = zip(log.start_ups, held, strict=True)
@@ -161,7 +166,11 @@ def explain(
 
 
 def _subject(
-    start_up: StartUp, given: Model | None, tp: int | None, kv_dtype: str | None
+    start_up: StartUp,
+    given: Model | None,
+    tp: int | None,
+    kv_dtype: str | None,
+    card: Gpu | None,
 ) -> Subject | None:
     """What a start-up is held against: as the arguments say, else as the log does."""
     model = given or snapshot.load(start_up.model or "")
@@ -177,7 +186,19 @@ def _subject(
         dtype_known=known,
         pp=start_up.pp,
         dcp=start_up.dcp,
+        card=card,
     )
+
+
+def _comparable(subject: Subject | None) -> Subject | None:
+    """None where no engine holds the model in its dtype: then nothing is compared with a rate, and
+    the plan says why."""
+    try:
+        if subject:
+            subject.rate()
+    except ValueError:
+        return None
+    return subject
 
 
 def _changes(readings: list[Reading], checks: tuple[Check, ...]) -> Iterator[str]:

@@ -17,7 +17,7 @@ def run(args: argparse.Namespace) -> int:
     Status 0 explained, 1 a number contradicts the formula and no known reason gives it.
     """
     log = read(args.file)
-    found = explain(log, args.model, args.tp, args.kv_dtype, source=args.file)
+    found = explain(log, args.model, args.tp, args.kv_dtype, args.gpu, source=args.file)
     print(json.dumps(found.as_json(), indent=2) if args.json else found)
     return 1 if found.status == CONTRADICTS else 0
 

@@ -58,7 +58,7 @@ def plan_of(run: Run) -> Planned | None:
 
     size = round(memory[0].value)
     try:
-        plan = hold(subject.model, flags_of(run, subject)).plan(size, run.length)
+        plan = hold(subject.model, flags_of(run, subject), subject.card).plan(size, run.length)
     except ValueError as error:
         return Planned(TITLE, size, run.length, refused=str(error))
     return Planned(TITLE, size, run.length, plan)

@@ -48,8 +48,7 @@ def flags_of(run: Run, subject: Subject, early: bool = False) -> Flags:
         tensor_parallel_size=subject.tp,
         pipeline_parallel_size=subject.pp,
         decode_context_parallel_size=subject.dcp,
-        max_num_batched_tokens=run.start_up.in_flight or IN_FLIGHT[0],
-        gpu_memory_utilization=Fraction(1),  # plays no part once the memory is printed
+        max_num_batched_tokens=run.start_up.in_flight,
         block_size=run.block,
         async_scheduling=not early,
     )
@@ -65,7 +64,8 @@ def pools(run: Run, subject: Subject, early: bool = False) -> Iterator[Pool]:
     from kvdocs.engines.vllm.hold import hold
 
     tried = []
-    for card in (None, _newer_card()) if subject.has_states else (None,):
+    unknown = subject.has_states and not subject.card
+    for card in (None, _newer_card()) if unknown else (subject.card,):
         for batch in (stated,) if stated else IN_FLIGHT:
             try:
                 flags = replace(flags_of(run, subject, early), max_num_batched_tokens=batch)

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from kvdocs.engines.vllm.dtypes import KV_DTYPES, head_bytes, latent_bytes
 from kvdocs.engines.vllm.layers import in_16_bits, index_bytes, share_of_heads
+from kvdocs.facts.gpus import Gpu
 from kvdocs.facts.models import Model
 from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.constant import State
@@ -97,6 +98,7 @@ class Subject:
     model: Model | None = None
     pp: int = 1
     dcp: int = 1
+    card: Gpu | None = None
 
     def __post_init__(self) -> None:
         if self.tp < 1:
@@ -115,6 +117,7 @@ class Subject:
         dtype_known: bool = False,
         pp: int = 1,
         dcp: int = 1,
+        card: Gpu | None = None,
     ) -> Subject:
         """The subject for a published model.
 
@@ -125,7 +128,7 @@ class Subject:
         config = EffectiveConfig.of(model.config, model.id)
         values = {**config.defaults, **config.published}
         fields = {name: value for name, value in values.items() if type(value) is int}
-        return cls(model.layout, model.id, tp, dtype, fields, dtype_known, model, pp, dcp)
+        return cls(model.layout, model.id, tp, dtype, fields, dtype_known, model, pp, dcp, card)
 
     @property
     def flag(self) -> str:

@@ -49,6 +49,8 @@ def _against(start: dict[str, Any]) -> str:
             f" on each of {start['tensor_parallel']} GPUs" if start["tensor_parallel"] > 1 else ""
         )
         return f"held against {start['model']}, cache in {start['kv_dtype']}: {rate}{where}"
+    if "refused" in (start["planned"] or {}):
+        return "the log's numbers are compared with one another only: no plan goes with them"
     if start["kv_dtype_unknown"]:
         return (
             "held against one another only: the log names a cache dtype whose size is not\n"

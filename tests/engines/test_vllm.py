@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvdocs.engines.vllm.pool import Options, Plan, Pool, plan, rank_slope
+from kvdocs.engines.vllm.pool import Options, Plan, Pool, rank_slope
 from kvdocs.formula import CacheLayout
 from kvdocs.formula.layers import FullAttention, Latent, SlidingWindow
 
@@ -28,7 +28,7 @@ PRINTED = [
 
 @pytest.mark.parametrize(("layout", "token", "block", "blocks", "tokens", "concurrency"), PRINTED)
 def test_what_the_planner_printed(layout, token, block, blocks, tokens, concurrency):
-    found = plan(layout, Options(max_model_len=32_768), 10 * GIB)
+    found = Pool.of(layout, Options()).plan(10 * GIB, 32_768)
     assert layout.slope() == token
     assert (found.block_bytes, found.blocks, found.pool_tokens) == (block, blocks, tokens)
     assert f"{found.max_concurrency:.2f}" == concurrency
@@ -36,7 +36,7 @@ def test_what_the_planner_printed(layout, token, block, blocks, tokens, concurre
 
 def test_the_printed_start_up_error():
     """vLLM's: 7.0 GiB needed for 131,072 tokens, 6.15 GiB available, longest 115,072."""
-    found = plan(QWEN, Options(max_model_len=131_072), 6_600_000_000)
+    found = Pool.of(QWEN, Options()).plan(6_600_000_000, 131_072)
     assert not found.starts
     assert found.needed_bytes == 7 * GIB
     assert found.longest == 115_072
@@ -44,23 +44,21 @@ def test_the_printed_start_up_error():
 
 @pytest.mark.parametrize(("limit", "concurrency"), [(4_096, "28.10"), (32_768, "3.51")])
 def test_a_lower_limit_raises_the_logged_concurrency_but_not_the_pool(limit, concurrency):
-    found = plan(QWEN, Options(max_model_len=limit), 6_600_000_000)
-    assert found.blocks == plan(QWEN, Options(max_model_len=1), 6_600_000_000).blocks
+    found = Pool.of(QWEN, Options()).plan(6_600_000_000, limit)
+    assert found.blocks == Pool.of(QWEN, Options()).plan(6_600_000_000, 1).blocks
     assert f"{found.max_concurrency:.2f}" == concurrency
 
 
 def test_beyond_the_kv_heads_ranks_hold_copies():
     def slope(ranks):
-        return rank_slope(QWEN, Options(max_model_len=4096, tensor_parallel_size=ranks))
+        return rank_slope(QWEN, Options(tensor_parallel_size=ranks))
 
     assert [slope(ranks) for ranks in (1, 2, 4, 8)] == [57_344, 28_672, 14_336, 14_336]
 
 
 def test_a_latent_is_whole_on_every_rank_unless_context_is_split():
     def pool(dcp):
-        options = Options(
-            max_model_len=4096, tensor_parallel_size=8, decode_context_parallel_size=dcp
-        )
+        options = Options(tensor_parallel_size=8, decode_context_parallel_size=dcp)
         return rank_slope(DEEPSEEK, options), Pool.of(DEEPSEEK, options).request_blocks(4096)
 
     assert pool(1) == (70_272, 256)
@@ -78,11 +76,11 @@ def test_a_latent_is_whole_on_every_rank_unless_context_is_split():
 )
 def test_the_share_of_16_bits_a_dtype_takes(dtype, share):
     """As vLLM's spec classes gave for head_dim 128."""
-    assert rank_slope(QWEN, Options(4096, kv_cache_dtype=dtype)) == 57_344 * share
+    assert rank_slope(QWEN, Options(kv_cache_dtype=dtype)) == 57_344 * share
 
 
 def test_a_latent_in_fp8_ds_mla_takes_656_bytes_a_layer():
-    assert rank_slope(DEEPSEEK, Options(4096, kv_cache_dtype="fp8_ds_mla")) == 61 * 656
+    assert rank_slope(DEEPSEEK, Options(kv_cache_dtype="fp8_ds_mla")) == 61 * 656
 
 
 @pytest.mark.parametrize(
@@ -91,7 +89,6 @@ def test_a_latent_in_fp8_ds_mla_takes_656_bytes_a_layer():
         ({"tensor_parallel_size": 3}, "4 KV heads cannot be shared by 3 ranks"),
         ({"kv_cache_dtype": "int8"}, "no --kv-cache-dtype 'int8'"),
         ({"kv_cache_dtype": "fp8_ds_mla"}, "not KV heads"),
-        ({"max_model_len": 0}, "--max-model-len is 0"),
         ({"pipeline_parallel_size": 29}, "28 layers cannot be split over 29"),
         (
             {"tensor_parallel_size": 4, "decode_context_parallel_size": 3},
@@ -105,10 +102,10 @@ def test_a_latent_in_fp8_ds_mla_takes_656_bytes_a_layer():
 )
 def test_what_vllm_refuses_is_refused_with_the_flag(options, words):
     with pytest.raises(ValueError, match=words):
-        plan(QWEN, Options(**{"max_model_len": 4096, **options}), GIB)
+        Pool.of(QWEN, Options(**options))
 
 
 def test_too_little_memory_is_a_plan_that_does_not_start():
-    found = plan(QWEN, Options(max_model_len=4096), 0)
+    found = Pool.of(QWEN, Options()).plan(0, 4096)
     assert found == Plan(0, 917_504, 256, 256, 0, 0.0, False, 256 * 917_504, 0)
     assert found.sequences == 0

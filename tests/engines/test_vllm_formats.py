@@ -105,4 +105,4 @@ def test_the_remedy_says_how_much_smaller_and_on_which_cards():
 def test_compressed_layers_of_other_sizes_have_no_kernel():
     layer = Compressed(rate=4, entry=1024, waiting=4096, overlap=4096)
     with pytest.raises(ValueError, match="no kernel"):
-        Pool.of(CacheLayout((layer,)), Options(4096))
+        Pool.of(CacheLayout((layer,)), Options())

@@ -61,12 +61,12 @@ def test_octave_is_refused_where_its_backend_refuses():
 def test_sparse_latents_are_kept_as_vllm_keeps_them(name):
     model = MODELS[name]
     bare = SimpleNamespace(config={**model.config, "architectures": []}, layout=model.layout)
-    index_keys = rank_slope(model.layout, Options(1)) - len(model.layout.layers) * 2 * 576
+    index_keys = rank_slope(model.layout, Options()) - len(model.layout.layers) * 2 * 576
     for card, formats in RECORD["sparse"][name].items():
         taken = [d for d in KV_DTYPES if not refusal(d, model.layout, model.config, card)]
         assert sorted(taken) == sorted(formats), card
         for dtype, theirs in formats.items():
-            options = Options(1, kv_cache_dtype=kept(dtype, bare, card))
+            options = Options(kv_cache_dtype=kept(dtype, bare, card))
             held = rank_slope(model.layout, options) - index_keys
             assert held == len(model.layout.layers) * latent_bytes(theirs, 576), (card, dtype)
 

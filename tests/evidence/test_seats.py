@@ -3,7 +3,7 @@
 import pytest
 
 from kvdocs.engines.vllm.hold import Flags, hold
-from kvdocs.engines.vllm.pool import Options, Pool, plan
+from kvdocs.engines.vllm.pool import Options, Pool
 from kvdocs.engines.vllm.states import rank_state
 from kvdocs.evidence.known import recorded
 from kvdocs.evidence.vllm import seats
@@ -24,8 +24,8 @@ def test_as_many_fit_as_vllm_ran_and_few_less(case, found):
     """Never more; and not many less, as several may be read, or enter a block, in one step."""
     model = load(case.model)
     state = rank_state(model.config, 1, model.id)
-    options = Options(case.tokens, state=state)
-    planned = plan(model.layout, options, case.available)
+    pool = Pool.of(model.layout, Options(state=state))
+    planned = pool.plan(case.available, case.tokens)
     assert (found["model"], found["tokens"]) == (case.model, case.tokens)
     assert planned.blocks == found["blocks"]
     assert round(planned.max_concurrency, 2) == found["logged_concurrency"]
@@ -35,11 +35,10 @@ def test_as_many_fit_as_vllm_ran_and_few_less(case, found):
         Space.of_pool(hold(model, Flags()), case.available).sequences(case.tokens)
         == planned.sequences
     )
-    pool = Pool.of(model.layout, options)
     for users in (1, planned.sequences):
         longest = pool.longest(case.available, users)
         assert longest >= case.tokens
-        assert plan(model.layout, Options(longest, state=state), case.available).sequences >= users
+        assert pool.plan(case.available, longest).sequences >= users
 
 
 def test_the_record_is_vllms_and_has_what_its_concurrency_is_no_count_of():

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from kvdocs.engines.vllm.dtypes import KV_DTYPES, cards
-from kvdocs.engines.vllm.pool import Options, Plan, plan
+from kvdocs.engines.vllm.pool import Options, Plan, Pool
 from kvdocs.engines.vllm.states import rank_state
 from kvdocs.evidence.known import recorded
 from kvdocs.evidence.vllm.plans import RANKS, cases
@@ -23,6 +23,7 @@ for run in cases():
 
 
 def _options(name: str, flags: dict) -> Options:
+    flags = {key: value for key, value in flags.items() if key != "max_model_len"}
     return Options(**flags, state=rank_state(CONFIGS[name], flags["tensor_parallel_size"], name))
 
 
@@ -36,8 +37,8 @@ def _answer(found: Plan) -> tuple[float, ...]:
 def test_blocks_tokens_and_concurrency_are_the_planners(name):
     layout = layout_of(CONFIGS[name])
     for case in RUNS[name]:
-        options = _options(name, asdict(case.flags))
-        assert _answer(plan(layout, options, case.available)) == case.answer, case
+        pool = Pool.of(layout, _options(name, asdict(case.flags)))
+        assert _answer(pool.plan(case.available, case.flags.max_model_len)) == case.answer, case
 
 
 def test_where_kv_heads_cannot_be_shared_vllm_refuses_too():
@@ -53,10 +54,10 @@ def test_where_kv_heads_cannot_be_shared_vllm_refuses_too():
 
 
 def _shareable(name: str, ranks: int) -> bool:
-    options = Options(4096, tensor_parallel_size=ranks)
+    options = Options(tensor_parallel_size=ranks)
     try:
         state = rank_state(CONFIGS[name], ranks)
-        plan(layout_of(CONFIGS[name]), replace(options, state=state), 2**30)
+        Pool.of(layout_of(CONFIGS[name]), replace(options, state=state))
     except ValueError as error:
         if "cannot be shared" in str(error) or "cannot share a state" in str(error):
             return False

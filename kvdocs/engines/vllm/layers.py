@@ -42,7 +42,7 @@ class RankState:
 
 @dataclass(frozen=True)
 class Options:
-    """The flags of vLLM that decide the cache, with its defaults, and ``max_model_len`` in tokens.
+    """The flags of vLLM that decide the cache as it resolves them for a model on a card.
 
     The backend may change ``block_size`` (config/cache.py:185). ``max_num_batched_tokens`` has no
     single default; 2,048 is the fallback (config/scheduler.py). ``state`` is what a layer without
@@ -52,7 +52,6 @@ class Options:
         ValueError: a value vLLM refuses.
     """
 
-    max_model_len: int = 1
     kv_cache_dtype: str = "auto"
     block_size: int = 16
     tensor_parallel_size: int = 1
@@ -268,7 +267,7 @@ def heads_per_rank(kv_heads: int, options: Options) -> int:
         ValueError: the ranks cannot share the heads evenly, or decode context parallelism has no
             copies to split.
 
-    >>> [heads_per_rank(4, Options(4096, tensor_parallel_size=tp)) for tp in (1, 2, 4, 8)]
+    >>> [heads_per_rank(4, Options(tensor_parallel_size=tp)) for tp in (1, 2, 4, 8)]
     [4, 2, 1, 1]
     """
     ranks, dcp = options.tensor_parallel_size, options.decode_context_parallel_size

@@ -28,8 +28,6 @@ TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
     from kvdocs.engines.protocol import Capacity
 
-__all__ = ["Options", "Plan", "Pool", "plan", "rank_slope"]
-
 
 @dataclass(frozen=True)
 class Pool:
@@ -217,15 +215,6 @@ def at_once(blocks: int, most: int, writing: int) -> int:
     (4, 0)
     """
     return 1 + (blocks - most) // writing if blocks >= most else 0
-
-
-def plan(layout: CacheLayout, options: Options, available_bytes: int) -> Plan:
-    """The plan of a layout for ``available_bytes`` on each rank.
-
-    Raises:
-        ValueError: vLLM refuses the combination, or keeps no cache for such a layer.
-    """
-    return Pool.of(layout, options).plan(available_bytes, options.max_model_len)
 
 
 def rank_slope(layout: CacheLayout, options: Options) -> int:
