@@ -14,7 +14,11 @@ import sys
 from importlib import import_module
 
 from kvdocs import __version__
-from kvdocs.startup import dataclass
+from kvdocs.put_off import put_off
+
+put_off("inspect")  # dataclasses imports it and hardly ever uses it
+
+from kvdocs.startup import dataclass  # noqa: E402
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:

@@ -1,35 +1,12 @@
-"""What lets the command line answer in milliseconds: imports put off until they are used, and
-dataclasses whose methods are shared.
+"""Dataclasses whose methods are shared, so that the command line answers in milliseconds.
 
-In: the name of a module that others import and hardly ever use; a class. Out: a stand-in in the
-module's place that turns into it at the first use; the class as a dataclass.
+In: a class. Out: the class as a dataclass.
 """
 
 from __future__ import annotations
 
-import sys
+import dataclasses
 from operator import attrgetter
-from types import ModuleType
-
-
-def put_off(name: str) -> None:
-    """Let the next imports of ``name`` get a stand-in, unless it is loaded already."""
-    if name not in sys.modules:
-        sys.modules[name] = _StandIn(name)
-
-
-class _StandIn(ModuleType):
-    def __getattr__(self, attribute: str) -> object:
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        module = __import__(self.__name__)
-        self.__dict__.update(vars(module))
-        return getattr(module, attribute)
-
-
-put_off("inspect")  # dataclasses imports it and hardly ever uses it
-
-import dataclasses  # noqa: E402
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
