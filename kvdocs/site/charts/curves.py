@@ -1,40 +1,158 @@
-"""Curves with their names beside them: what the charts of curves have in common.
+"""Charts of curves: axes, the curves, and their names.
 
-In: a plot that places points, and curves with a name, a note and points. Out: pieces of SVG: names
-beside the ends of the curves where there is room, letters and a list below where there is not.
+In: curves with a name, a note and points, and axes that say where a point stands. Out: a
+``<figure>``: names beside the ends of the curves where there is room, letters and a list below
+where there is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
-from kvdocs.site.charts.svg import NARROW, Point, circle, group, line, polyline, text, texts, wrap
+from kvdocs.site.charts.svg import (
+    LARGE,
+    NARROW,
+    TEXT,
+    WIDE,
+    Drawing,
+    Point,
+    circle,
+    figure,
+    group,
+    line,
+    polyline,
+    text,
+    texts,
+    tick_below,
+    tick_beside,
+    wrap,
+)
+
+MOST = 6
+"""Curves that can be told apart: each has its own dashes, weight and letter."""
+
+Pair = tuple[int, int]
+Ticks = Sequence[tuple[int, str]]
 
 
-class Named(Protocol):
-    """One curve: its name, a note, and its points in the chart's own units."""
+@dataclass(frozen=True)
+class Named:
+    """One curve: its name, a note, and its points (tokens, what the chart counts)."""
+
+    name: str
+    note: str
+    points: tuple[Pair, ...]
 
     @property
-    def name(self) -> str: ...
-    @property
-    def note(self) -> str: ...
-    @property
-    def points(self) -> tuple[tuple[int, int], ...]: ...
+    def bends(self) -> list[Pair]:
+        """The points that the chart marks."""
+        return []
 
 
-class Plot(Protocol):
-    """Edges of the plot in user units, the size of its words, and where a point lies."""
+One = TypeVar("One", bound=Named)
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What the axes say.
+
+    ``share`` gives how far a point is along the plot and up it, from 0 to 1. Ticks are a value and
+    its words; phones get ``few`` in place of ``many``. ``indent`` is the room left of the plot, in
+    sizes of its words.
+    """
+
+    share: Callable[[Pair], tuple[float, float]]
+    levels: Ticks
+    many: Ticks
+    few: Ticks
+    up: str
+    along: str
+    indent: float
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Edges of the plot in user units, and the size of its words."""
+
+    axes: Axes
+    right: float
+    base: float
+    size: float
+    top: float = 34
 
     @property
-    def right(self) -> float: ...
-    @property
-    def top(self) -> float: ...
-    @property
-    def base(self) -> float: ...
-    @property
-    def size(self) -> float: ...
-    def at(self, point: tuple[int, int]) -> Point: ...
+    def left(self) -> float:
+        """The edge on the left."""
+        return self.size * self.axes.indent
+
+    def at(self, point: Pair) -> Point:
+        """Where a point lies."""
+        along, up = self.axes.share(point)
+        x = self.left + along * (self.right - self.left)
+        return x, self.base - up * (self.base - self.top)
+
+
+def highest_first(curves: Sequence[One]) -> list[One]:
+    """The curves from the highest end to the lowest.
+
+    Raises ValueError where there is none or more than ``MOST``.
+    """
+    if not 1 <= len(curves) <= MOST:
+        raise ValueError(f"{len(curves)} curves; the chart holds 1 to {MOST}")
+    return sorted(curves, key=lambda one: -one.points[-1][1])
+
+
+def chart(name: str, title: str, desc: str, curves: Sequence[Named], axes: Axes) -> str:
+    """The figure of ``curves``, from the highest end to the lowest.
+
+    Raises ValueError where ``name`` is no usable id.
+    """
+    return figure(name, title, desc, _wide(curves, axes), _narrow(curves, axes))
+
+
+def _wide(curves: Sequence[Named], axes: Axes) -> Drawing:
+    room, lead = 214.0, LARGE * 1.25
+    names = [label(one, room, LARGE) for one in curves]
+    heights = [len(words) * lead + 8 for words in names]
+    p = Plot(axes, WIDE - room - 26, max(330, 12 + sum(heights)), LARGE)
+    body = _frame(p, axes.many) + _curves(p, curves) + beside(p, curves, names, heights)
+    return Drawing(WIDE, p.base + 50, body)
+
+
+def _narrow(curves: Sequence[Named], axes: Axes) -> Drawing:
+    p = Plot(axes, NARROW - 26, 270, TEXT)
+    names, bottom = listed(p, curves, p.base + 66)
+    body = _frame(p, axes.few) + _curves(p, curves) + letters(p, curves) + names
+    return Drawing(NARROW, bottom, body)
+
+
+def _frame(p: Plot, lengths: Ticks) -> str:
+    """Grid and axes."""
+    parts, corner = [], (lengths[0][0], p.axes.levels[0][0])
+    for level, words in p.axes.levels:
+        y = p.at((corner[0], level))[1]
+        parts.append(line(p.left, y, p.right, y, "kv-fig-rule"))
+        parts.append(tick_beside(p.left, y, words, p.size))
+    for tokens, words in lengths:
+        x = p.at((tokens, corner[1]))[0]
+        parts.append(line(x, p.base, x, p.base + 4, "kv-fig-axis"))
+        parts.append(tick_below(x, p.base, words, p.size))
+    parts.append(line(p.left, p.base, p.right, p.base, "kv-fig-axis"))
+    below = p.base + p.size * 2.3 + 8
+    parts.append(text(p.left, below, p.axes.along, "kv-fig-muted", size=p.size))
+    parts.append(text(p.left, p.top - 14, p.axes.up, "kv-fig-muted", size=p.size))
+    return group("kv-fig-axes", *parts)
+
+
+def _curves(p: Plot, curves: Sequence[Named]) -> str:
+    parts = []
+    for index, one in enumerate(curves):
+        parts.append(polyline([p.at(point) for point in one.points], classes("curve", index)))
+    for index, one in enumerate(curves):
+        parts += [circle(*p.at(bend), 4, classes("bend", index)) for bend in one.bends]
+    return group("kv-fig-curves", *parts)
 
 
 def label(one: Named, width: float, size: float) -> list[tuple[str, str]]:

@@ -32,11 +32,6 @@ _SQUARE = 0.68
 """Side of a head, as a share of the distance between heads."""
 _MOST_ROWS = 4
 _FOOT = "÷ : against a K/V pair for every query head"
-_NAMES = {
-    "MHA": "multi-head attention",
-    "GQA": "grouped-query attention",
-    "MQA": "multi-query attention",
-}
 
 
 @dataclass(frozen=True)

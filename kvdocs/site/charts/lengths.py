@@ -21,6 +21,8 @@ from kvdocs.site.charts.svg import (
     rect,
     steps,
     text,
+    tick_below,
+    tick_beside,
     width_of,
 )
 from kvdocs.units import ceil_div
@@ -119,16 +121,14 @@ def _axes(p: _Plot, levels: list[int], most: int) -> str:
     for level in levels:
         y = p.y(level)
         parts.append(line(p.left, y, p.right, y, "kv-fig-rule" if level else "kv-fig-axis"))
-        place = (p.left - 8, y + p.size * 0.36, f"{level:,}")
-        parts.append(text(*place, grey, size=p.size, anchor="end"))
+        parts.append(tick_beside(p.left, y, f"{level:,}", p.size))
     doublings = [edge for edge in p.edges if edge & (edge - 1) == 0]
     every = ceil_div(len(doublings), most)
     for edge in doublings[::every]:
         x, half = p.x(edge), width_of(f"{edge:,}", p.size) / 2
         parts.append(line(x, p.base, x, p.base + 4, "kv-fig-axis"))
         if x + half <= p.right + 7:
-            place = (x, p.base + p.size + 6, f"{edge:,}")
-            parts.append(text(*place, grey, size=p.size, anchor="middle"))
+            parts.append(tick_below(x, p.base, f"{edge:,}", p.size))
     place = (p.left, p.base + p.size * 2.3 + 8, "tokens of a request, prompt and answer")
     parts.append(text(*place, grey, size=p.size))
     return group("kv-fig-axes", *parts)

@@ -25,6 +25,8 @@ from kvdocs.site.charts.svg import (
     rect,
     steps,
     text,
+    tick_below,
+    tick_beside,
     width_of,
 )
 from kvdocs.site.charts.wedge import Wedge
@@ -118,15 +120,13 @@ def _axes(f: Wedge, p: Plot) -> str:
     for tick in ticks:
         y = p.y(tick * BINARY[sign])
         parts.append(line(p.left - 4, y, p.left, y, "kv-fig-axis"))
-        label = (p.left - 8, y + p.size * 0.36, f"{tick:,}")
-        parts.append(text(*label, grey, size=p.size, anchor="end"))
+        parts.append(tick_beside(p.left, y, f"{tick:,}", p.size))
     drops = (p.x(f.full_at), p.x(f.even_at))
     for tick in steps(int(p.users), 8 if p.wide else 4):
         x, half = p.x(tick), width_of(f"{tick:,}", p.size) / 2
         parts.append(line(x, p.base, x, p.base + 4, "kv-fig-axis"))
         if x + half <= p.right + 3 and all(abs(x - drop) > half + 4 for drop in drops):
-            label = (x, p.base + p.size + 6, f"{tick:,}")
-            parts.append(text(*label, grey, size=p.size, anchor="middle"))
+            parts.append(tick_below(x, p.base, f"{tick:,}", p.size))
     edge = [(p.left, p.top - 8), (p.left, p.base), (p.right, p.base)]
     return group("kv-fig-axes", *parts, polyline(edge, "kv-fig-axis"))
 

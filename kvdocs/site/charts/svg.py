@@ -82,6 +82,16 @@ def texts(
     )
 
 
+def tick_beside(x: float, y: float, words: str, size: float) -> str:
+    """Return the words of a tick at ``y``, left of an axis at ``x``."""
+    return text(x - 8, y + size * 0.36, words, "kv-fig-muted", size=size, anchor="end")
+
+
+def tick_below(x: float, base: float, words: str, size: float) -> str:
+    """Return the words of a tick at ``x``, below an axis at ``base``."""
+    return text(x, base + size + 6, words, "kv-fig-muted", size=size, anchor="middle")
+
+
 def line(x1: float, y1: float, x2: float, y2: float, cls: str) -> str:
     """Return a straight line."""
     return tag("line", cls, x1=x1, y1=y1, x2=x2, y2=y2)
