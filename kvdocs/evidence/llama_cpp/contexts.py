@@ -11,9 +11,8 @@ from dataclasses import asdict
 from typing import Any
 
 from kvdocs.engines.llama_cpp.context import Context
-from kvdocs.evidence.llama_cpp import models
 from kvdocs.evidence.llama_cpp.library import TYPE_NUMBERS, build, log_of_context, model
-from kvdocs.evidence.llama_cpp.models import GgufModel
+from kvdocs.evidence.llama_cpp.models import MODELS, GgufModel
 
 WHAT = (
     "llama.cpp made each model from GGUF metadata: the published layers, KV heads, head_dim, "
@@ -37,49 +36,49 @@ KEPT_LINES = (  # the beginnings of log lines that are about the cache
 
 def cases() -> Iterator[tuple[GgufModel, Context]]:
     """Every context the record is about, model by model."""
-    for full in models.QWEN_05B, models.QWEN_7B, models.LLAMA_8B:
+    for full in MODELS["qwen_05b"], MODELS["qwen_7b"], MODELS["llama_8b"]:
         for type_k, type_v in TYPES:
             yield full, Context(4096, type_k=type_k, type_v=type_v)
     for n_ctx in 1, 4000, 4097:
-        yield models.QWEN_7B, Context(n_ctx)
+        yield MODELS["qwen_7b"], Context(n_ctx)
     for n_ctx, sequences in (10_000, 3), (16_384, 4):
         for unified in False, True:
-            yield models.QWEN_7B, Context(n_ctx, sequences, unified)
-    yield models.QWEN_7B, Context(4096, type_v="q8_0", flash_attention=False)
-    yield models.ODD_HEAD_DIM, Context(4096, type_k="q8_0")
+            yield MODELS["qwen_7b"], Context(n_ctx, sequences, unified)
+    yield MODELS["qwen_7b"], Context(4096, type_v="q8_0", flash_attention=False)
+    yield MODELS["odd_head_dim"], Context(4096, type_k="q8_0")
     yield from windows()
     yield from latents()
-    for hybrid in models.QWEN_35, models.GRANITE_4:
+    for hybrid in MODELS["qwen_35"], MODELS["granite_4"]:
         yield hybrid, Context(4096)
         yield hybrid, Context(4096, sequences=4)
         yield hybrid, Context(4096, sequences=4, unified=True, type_k="q8_0", type_v="q8_0")
-    yield models.QWEN_3_NEXT, Context(4096)
+    yield MODELS["qwen_3_next"], Context(4096)
 
 
 def windows() -> Iterator[tuple[GgufModel, Context]]:
     """Layers that slide, and models whose windows llama.cpp sets aside."""
-    yield models.GEMMA_3, Context(4096)
-    yield models.GEMMA_3, Context(4096, swa_full=True)
-    yield models.GEMMA_3, Context(4096, ubatch=100)
-    yield models.GEMMA_3, Context(1000)
+    yield MODELS["gemma_3"], Context(4096)
+    yield MODELS["gemma_3"], Context(4096, swa_full=True)
+    yield MODELS["gemma_3"], Context(4096, ubatch=100)
+    yield MODELS["gemma_3"], Context(1000)
     for unified in False, True:
-        yield models.GEMMA_3, Context(8192, 4, unified)
-    yield models.GPT_OSS, Context(8192)
-    yield models.GEMMA_2, Context(8192)
-    yield models.OLMO_3, Context(8192, type_k="q4_0", type_v="q4_0")
-    yield models.PHI_3, Context(4096)
-    yield models.MISTRAL, Context(8192)
-    yield models.LLAMA_4, Context(10_240)
-    yield models.GEMMA_3N, Context(8192)
-    yield models.GEMMA_4, Context(8192)
+        yield MODELS["gemma_3"], Context(8192, 4, unified)
+    yield MODELS["gpt_oss"], Context(8192)
+    yield MODELS["gemma_2"], Context(8192)
+    yield MODELS["olmo_3"], Context(8192, type_k="q4_0", type_v="q4_0")
+    yield MODELS["phi_3"], Context(4096)
+    yield MODELS["mistral"], Context(8192)
+    yield MODELS["llama_4"], Context(10_240)
+    yield MODELS["gemma_3n"], Context(8192)
+    yield MODELS["gemma_4"], Context(8192)
 
 
 def latents() -> Iterator[tuple[GgufModel, Context]]:
     """Latents, alone and with index keys."""
-    for latent in models.DEEPSEEK_V3, models.DEEPSEEK_V32:
+    for latent in MODELS["deepseek_v3"], MODELS["deepseek_v32"]:
         for name in "f16", "q8_0":
             yield latent, Context(4096, type_k=name, type_v=name)
-    yield models.DEEPSEEK_V3, Context(4096, type_k="q8_0", type_v="f16")
+    yield MODELS["deepseek_v3"], Context(4096, type_k="q8_0", type_v="f16")
 
 
 def measured() -> dict[str, Any]:
