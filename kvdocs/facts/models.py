@@ -12,7 +12,6 @@ from functools import cached_property
 
 from kvdocs.formula import CacheLayout, layout_of
 from kvdocs.formula.config import EffectiveConfig
-from kvdocs.formula.fields import LENGTHS
 from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
@@ -24,6 +23,8 @@ LARGEST_CONFIG = 5_000_000  # bytes; the largest published config.json is far be
 
 # ModelOpt's own file beside config.json, which may say what dtype the cache has.
 QUANT_CONFIG = "hf_quant_config.json"
+# The most tokens a model was made for, under transformers' standard names; they decide no cache.
+LENGTHS = ("max_position_embeddings", "max_target_positions", "max_seq_len", "seq_length")
 
 
 def with_quant_config(

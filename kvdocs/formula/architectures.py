@@ -12,7 +12,6 @@ from importlib import import_module
 
 from kvdocs.formula.config import STATED_BY_HAND, EffectiveConfig
 from kvdocs.formula.errors import ConfigError
-from kvdocs.formula.fields import FIELDS
 from kvdocs.formula.layout import CacheLayout
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
@@ -104,6 +103,8 @@ PARTS = ("blt_local_decoder", "blt_local_encoder")  # read by the rule for the w
 
 
 def _refusal(cfg: EffectiveConfig) -> ConfigError:
+    from kvdocs.formula.fields import FIELDS  # a file, which no answer needs
+
     nested = cfg.published.get("text_config")
     inner = nested if isinstance(nested, dict) else {}
     found = [name for name in FIELDS if (cfg.published | inner).get(name) is not None]

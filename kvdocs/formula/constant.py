@@ -94,8 +94,7 @@ class Shared(Layer):
         return 0
 
     def product(self, count: int, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> str:
-        noun = "layer" if count == 1 else "layers"
-        return f"{count:,} {noun} {self.why} × 0 bytes"
+        return f"{plural(count, 'layer')} {self.why} × 0 bytes"
 
     why = "reading an earlier cache"
 

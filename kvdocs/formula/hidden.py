@@ -70,8 +70,8 @@ class Buckets(Layer):
         both = [plural(self.heads, "head"), f"{self.hashes:,} bucket" + "s" * (self.hashes > 1)]
         return [plural(count, "hashing layer"), *both]
 
-    def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
-        return super().bytes(tokens, 8)
+    def width(self, element_bytes: int) -> int:
+        return 8
 
     def product(self, count: int, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> str:
-        return super().product(count, self.tokens_kept(tokens), 8)
+        return super().product(count, self.tokens_kept(tokens), element_bytes)

@@ -38,12 +38,16 @@ class Layer:
         """How many of ``tokens`` tokens the layer still holds."""
         return tokens if self.window is None else min(tokens, self.window)
 
+    def width(self, element_bytes: int) -> int:
+        """Bytes of one element where the cache has ``element_bytes``."""
+        return element_bytes
+
     def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
         """Bytes held after ``tokens`` tokens, at ``element_bytes`` bytes an element.
 
         ``encoder_tokens`` counts the encoder's output; only cross-attention keeps it.
         """
-        return self.elements_per_token * self.tokens_kept(tokens) * element_bytes
+        return self.elements_per_token * self.tokens_kept(tokens) * self.width(element_bytes)
 
     def product(self, count: int, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> str:
         """``bytes`` of ``count`` such layers as a product in words and numbers."""
@@ -52,7 +56,7 @@ class Layer:
             terms.append(f"{self.window:,} tokens (the {self.kind.split()[-1]})")
         elif tokens != 1:
             terms.append(f"{tokens:,} tokens")
-        return " × ".join([*terms, plural(element_bytes, "byte")])
+        return " × ".join([*terms, plural(self.width(element_bytes), "byte")])
 
     @property
     def parts(self) -> tuple[Layer, ...]:

@@ -5,7 +5,7 @@ In: sizes from the config, or other layers. Out: bytes, as in ``layers.py``.
 
 from __future__ import annotations
 
-from kvdocs.formula.layers import Latent, Layer
+from kvdocs.formula.layers import Latent, Layer, plural
 from kvdocs.startup import dataclass
 
 
@@ -42,14 +42,10 @@ class IndexKeys(Layer):
         return self.index_dim
 
     def terms(self, count: int) -> list[str]:
-        noun = "layer" if count == 1 else "layers"
-        return [f"{count:,} indexed {noun}", f"{self.index_dim} index key"]
+        return [plural(count, "indexed layer"), f"{self.index_dim} index key"]
 
-    def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
-        return super().bytes(tokens, 4 if self.float32 else element_bytes)
-
-    def product(self, count: int, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> str:
-        return super().product(count, tokens, 4 if self.float32 else element_bytes)
+    def width(self, element_bytes: int) -> int:
+        return 4 if self.float32 else element_bytes
 
 
 @dataclass(frozen=True)
@@ -100,11 +96,7 @@ class Positions(Layer):
         return self.axes
 
     def terms(self, count: int) -> list[str]:
-        noun = "layer" if count == 1 else "layers"
-        return [f"{count:,} {noun} with positions", f"{self.axes} axes"]
+        return [f"{plural(count, 'layer')} with positions", f"{self.axes} axes"]
 
-    def bytes(self, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> int:
-        return super().bytes(tokens, 8)
-
-    def product(self, count: int, tokens: int, element_bytes: int, encoder_tokens: int = 0) -> str:
-        return super().product(count, tokens, 8)
+    def width(self, element_bytes: int) -> int:
+        return 8

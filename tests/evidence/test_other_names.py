@@ -16,9 +16,16 @@ from kvdocs.evidence.transformers.caches import SAME_CLASS
 from kvdocs.evidence.transformers.targets import changes
 from kvdocs.formula import ConfigError, layout_of
 from kvdocs.formula.architectures import model_types
-from kvdocs.formula.fields import ATTENTION
 from tests.evidence.test_layer_lists import NEEDED
 from tests.installed import missing_architecture, older_classes
+
+ATTENTION = [
+    "num_hidden_layers",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "head_dim",
+    "hidden_size",
+]
 
 
 def names(config_class):

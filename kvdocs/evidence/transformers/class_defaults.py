@@ -12,8 +12,9 @@ import re
 from functools import cache
 from typing import Any
 
+from kvdocs.facts.models import LENGTHS
 from kvdocs.formula.architectures import PARTS, WRAPPERS, model_types
-from kvdocs.formula.fields import FIELDS, LENGTHS
+from kvdocs.formula.fields import FIELDS
 
 READ = FIELDS + LENGTHS
 
