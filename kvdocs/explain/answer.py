@@ -248,13 +248,8 @@ def _check(check: Check) -> dict[str, Any]:
 
 
 def _reason(reason: Reason) -> dict[str, Any]:
-    return {
-        "key": reason.key,
-        "title": reason.title,
-        "says": reason.says,
-        "change": reason.change,
-        "inferred": reason.inferred,
-    }
+    names = ("key", "title", "says", "change", "inferred")
+    return {name: getattr(reason, name) for name in names}
 
 
 def _whole(value: Fraction) -> int | float:

@@ -34,15 +34,12 @@ class Planned:
         """Under its documented keys."""
         if not self.plan:
             return {"engine": self.engine, "refused": self.refused}
+        names = ("blocks", "block_bytes", "pool_tokens", "max_concurrency", "sequences")
         return {
             "engine": self.engine,
             "available_bytes": self.available_bytes,
             "max_model_len": self.max_model_len,
-            "blocks": self.plan.blocks,
-            "block_bytes": self.plan.block_bytes,
-            "pool_tokens": self.plan.pool_tokens,
-            "max_concurrency": self.plan.max_concurrency,
-            "sequences": self.plan.sequences,
+            **{name: getattr(self.plan, name) for name in names},
         }
 
 

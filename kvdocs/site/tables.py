@@ -24,27 +24,6 @@ from kvdocs.units import binary, exact
 CONVERSATION = 4096  # tokens
 
 # One row per model: the keys of the JSON and the header of the CSV. Sizes in bytes, 16-bit cache.
-COLUMNS = (
-    "model",
-    "attention",
-    "layers",
-    "kv_heads",
-    "head_dim",
-    "window",
-    "bytes_per_token",
-    "bytes_per_token_past_window",
-    "bytes_at_4096_tokens",
-    "weights_bytes",
-    "weights_kind",
-    "weights_from",
-    "weights_confidence",
-    "crossover_at_4096_tokens",
-    "known_by",
-    "config_source",
-    "config_from",
-    "config_agrees",
-    "config_complete",
-)
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[object]], right: str = "") -> str:
@@ -62,7 +41,7 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[object]], right: str
 
 
 def model_row(model: Model) -> dict[str, Any]:
-    """One model under ``COLUMNS``; None where a value does not exist.
+    """One model under the columns of ``models.csv``; None where a value does not exist.
 
     Raises:
         ConfigError: no rule for the model.
@@ -148,9 +127,9 @@ def as_json(rows: list[dict[str, Any]]) -> str:
 
 
 def as_csv(rows: list[dict[str, Any]]) -> str:
-    """The rows as CSV with a header; empty where a value does not exist."""
+    """The rows, one or more, as CSV with a header; empty where a value does not exist."""
     text = io.StringIO()
-    lines = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    lines = csv.DictWriter(text, rows[0], lineterminator="\n")
     lines.writeheader()
     lines.writerows(rows)
     return text.getvalue()

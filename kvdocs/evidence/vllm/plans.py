@@ -7,9 +7,11 @@ In: the snapshot, and vLLM. Out: the record's content. Everybody else reads it, 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from kvdocs.evidence.known import recorded
@@ -31,57 +33,11 @@ WHAT = (
     "share the model; runs leaves these out. variants change one more flag, or two. beside has "
     "models that the snapshot has not, with the fields of their configs that count."
 )
-# Every flag that the grid leaves alone, on one model of each kind.
-KINDS = (
-    "Qwen/Qwen2.5-7B-Instruct",
-    "google/gemma-3-27b-it",
-    "openai/gpt-oss-20b",
-    "deepseek-ai/DeepSeek-V3",
-    "deepseek-ai/DeepSeek-V3.2",
-    "Qwen/Qwen3-Next-80B-A3B-Instruct",
-    "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
-    "deepseek-ai/DeepSeek-V4-Flash",
+# kinds, one model each; variants, every flag that the grid leaves alone; beside, by name the
+# fields of models that the snapshot has not: attention and a state in every layer (Falcon-H1-1.5B).
+MORE: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("plans.toml").read_text(encoding="utf-8")
 )
-VARIANTS: tuple[dict[str, Any], ...] = (
-    {"pipeline_parallel_size": 2},
-    {"pipeline_parallel_size": 3, "tensor_parallel_size": 2},
-    {"pipeline_parallel_size": 4, "async_scheduling": False},
-    {"block_size": 32},
-    {"block_size": 128, "max_num_batched_tokens": 8_192},
-    {"async_scheduling": False},
-    {"prefix_caching": False},
-    {"tensor_parallel_size": 8, "decode_context_parallel_size": 2},
-    {"tensor_parallel_size": 8, "decode_context_parallel_size": 8},
-    *({"kv_cache_dtype": name} for name in ("float16", "bfloat16", "fp8_e4m3", "fp8_e5m2")),
-    *({"kv_cache_dtype": f"{name}_per_token_head"} for name in ("fp8", "int8", "int4")),
-    *({"kv_cache_dtype": name} for name in ("fp8_inc", "nvfp4", "fp8_ds_mla", "nvfp4_ds_mla")),
-    *({"kv_cache_dtype": f"turboquant_{name}"} for name in ("k8v4", "4bit_nc", "k3v4_nc")),
-    *({"kv_cache_dtype": name} for name in ("turboquant_3bit_nc", "nvfp4_4over6")),
-    {"kv_cache_dtype": "turboquant_k8v4", "block_size": 128},
-    {"kv_cache_dtype": "turboquant_k8v4", "pipeline_parallel_size": 3, "tensor_parallel_size": 2},
-)
-
-
-# Attention and a state in every layer, which no model of the snapshot has; Falcon-H1-1.5B's sizes.
-BESIDE = {
-    "falcon_h1": {
-        "architectures": ["FalconH1ForCausalLM"],
-        "model_type": "falcon_h1",
-        "num_hidden_layers": 24,
-        "num_key_value_heads": 2,
-        "num_attention_heads": 8,
-        "head_dim": 128,
-        "hidden_size": 2048,
-        "vocab_size": 65537,
-        "mamba_d_ssm": 3072,
-        "mamba_n_heads": 48,
-        "mamba_d_head": 64,
-        "mamba_n_groups": 1,
-        "mamba_d_state": 256,
-        "mamba_d_conv": 4,
-        "mamba_expand": 2,
-    }
-}
 
 
 @dataclass(frozen=True)
@@ -124,10 +80,12 @@ def measured() -> dict[str, Any]:
         except ValueError as error:
             unread[model.id] = str(error)
     models = [_model(name, found) for name, found in read.items()]
-    others = {name: geometry(config) for name, config in BESIDE.items()}
-    beside = [_model(name, found) | {"config": BESIDE[name]} for name, found in others.items()]
+    others = {name: geometry(config) for name, config in MORE["beside"].items()}
+    beside = [
+        _model(name, found) | {"config": MORE["beside"][name]} for name, found in others.items()
+    ]
     each = len(DTYPES) * len(MEMORY) * len(LIMITS)
-    kinds = {**{name: read[name] for name in KINDS}, **others}
+    kinds = {**{name: read[name] for name in MORE["kinds"]}, **others}
     variants = [entry for name, found in kinds.items() for entry in _variants(name, found)]
     ranks_run = sum(len(RANKS) - len(model["refused"]) for model in (*models, *beside))
     return {
@@ -152,7 +110,7 @@ def _model(name: str, found: Geometry) -> dict[str, Any]:
 
 
 def _variants(name: str, found: Geometry) -> Iterator[dict[str, Any]]:
-    for changed in VARIANTS:
+    for changed in MORE["variants"]:
         flags = Flags(**changed)
         kept = _keeps(found, flags.kv_cache_dtype)
         if kept and not refused(found, flags) and not _splits_a_window(found, flags):
