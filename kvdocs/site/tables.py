@@ -230,7 +230,7 @@ def cell(content: str, value: str | None = None) -> str:
     return f"<td{attribute}>{content}</td>"
 
 
-def _number(content: str, value: int | None) -> str:
+def number_cell(content: str, value: float | None) -> str:
     """A cell that sorts by its exact value; a dash, sorted last, where there is none."""
     if value is None:
         return '<td class="kv-num" data-value="">–</td>'
@@ -238,16 +238,16 @@ def _number(content: str, value: int | None) -> str:
 
 
 def _count(value: int | None) -> str:
-    return _number("" if value is None else f"{value:,}", value)
+    return number_cell("" if value is None else f"{value:,}", value)
 
 
 def _size(value: int) -> str:
-    return _number(binary(value), value)
+    return number_cell(binary(value), value)
 
 
 def _weights(row: dict[str, Any], number: int) -> str:
     if row["weights_bytes"] is None:
-        return _number("", None)
+        return number_cell("", None)
     parts = [
         ("kind", "Weights"),
         ("exact", exact(row["weights_bytes"])),
@@ -255,4 +255,4 @@ def _weights(row: dict[str, Any], number: int) -> str:
         ("source", f"{row['weights_from']} (confidence: {row['weights_confidence']})"),
     ]
     label = binary(row["weights_bytes"])
-    return _number(button(f"weights-{number}", label, "cited", parts), row["weights_bytes"])
+    return number_cell(button(f"weights-{number}", label, "cited", parts), row["weights_bytes"])

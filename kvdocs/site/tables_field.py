@@ -17,7 +17,7 @@ from kvdocs.explain.replay import Replay, replay
 from kvdocs.facts.reports import Report
 from kvdocs.formula import layout_of, parse_config
 from kvdocs.logs.phrase import ALL, RANK, Phrase
-from kvdocs.site.tables import cell, sortable
+from kvdocs.site.tables import cell, number_cell, sortable
 from kvdocs.units import ratio
 
 _HEAD = (
@@ -156,6 +156,5 @@ def _said(found: Replay) -> str:
 
 def _number(value: Fraction | None, decimals: int) -> str:
     if value is None:
-        return '<td class="kv-num" data-value="">–</td>'
-    text = ratio(value.numerator, value.denominator, decimals)
-    return f'<td class="kv-num" data-value="{float(value)}">{text}</td>'
+        return number_cell("", None)
+    return number_cell(ratio(value.numerator, value.denominator, decimals), float(value))

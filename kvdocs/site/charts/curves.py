@@ -114,7 +114,7 @@ def chart(name: str, title: str, desc: str, curves: Sequence[Named], axes: Axes)
 
 def _wide(curves: Sequence[Named], axes: Axes) -> Drawing:
     room, lead = 214.0, LARGE * 1.25
-    names = [label(one, room, LARGE) for one in curves]
+    names = [label(one.name, one.note, room, LARGE) for one in curves]
     heights = [len(words) * lead + 8 for words in names]
     p = Plot(axes, WIDE - room - 26, max(330, 12 + sum(heights)), LARGE)
     body = _frame(p, axes.many) + _curves(p, curves) + beside(p, curves, names, heights)
@@ -155,10 +155,10 @@ def _curves(p: Plot, curves: Sequence[Named]) -> str:
     return group("kv-fig-curves", *parts)
 
 
-def label(one: Named, width: float, size: float) -> list[tuple[str, str]]:
-    """A curve's name and note, broken into lines of at most ``width``."""
-    bold = [(row, "kv-fig-bold") for row in wrap(one.name, width, size, bold=True)]
-    return bold + [(row, "kv-fig-muted") for row in wrap(one.note, width, size)]
+def label(name: str, note: str, width: float, size: float) -> list[tuple[str, str]]:
+    """A name and a note, broken into lines of at most ``width``."""
+    bold = [(row, "kv-fig-bold") for row in wrap(name, width, size, bold=True)]
+    return bold + [(row, "kv-fig-muted") for row in wrap(note, width, size)]
 
 
 def classes(part: str, index: int) -> str:
@@ -204,7 +204,7 @@ def listed(p: Plot, curves: Sequence[Named], y: float) -> tuple[str, float]:
     """The curves' letters, samples and names below each other; return them and where they end."""
     parts, indent = [], 62.0
     for index, one in enumerate(curves):
-        words = label(one, NARROW - indent, p.size)
+        words = label(one.name, one.note, NARROW - indent, p.size)
         parts.append(text(0, y, "ABCDEF"[index], "kv-fig-bold", size=p.size))
         parts.append(line(18, y - 4, 52, y - 4, classes("curve", index)))
         parts.append(texts(indent, y, words, size=p.size))

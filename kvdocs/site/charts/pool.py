@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kvdocs.site.charts.curves import label
 from kvdocs.site.charts.svg import (
     LARGE,
     NARROW,
@@ -21,7 +22,6 @@ from kvdocs.site.charts.svg import (
     rect,
     text,
     texts,
-    wrap,
 )
 
 BAR = 30.0
@@ -76,9 +76,8 @@ def _draw(ways: Sequence[Share], blocks: int, width: float, size: float) -> Draw
     parts, y, leading = [], size, size * 1.25
     right = width - 2
     for way in ways:
-        words = [(row, "kv-fig-bold") for row in wrap(way.name, width - 10, size, bold=True)]
         note = f"{way.note}; {_percent(way, blocks)} of the blocks in use"
-        words += [(row, "kv-fig-muted") for row in wrap(note, width - 10, size)]
+        words = label(way.name, note, width - 10, size)
         parts.append(texts(2, y, words, size=size, leading=leading))
         y += (len(words) - 1) * leading + 8
         parts.append(_row(way, blocks, 2, right, y))
