@@ -1,8 +1,10 @@
 """Python asks the four questions as ``kvdocs.cost(…)`` and so on, in any order of imports."""
 
 import argparse
+import copy
 import inspect
 import json
+import pickle
 import re
 import runpy
 import subprocess
@@ -15,6 +17,7 @@ from kvdocs import cli
 from kvdocs.facts.snapshot import load
 
 QWEN = "Qwen/Qwen2.5-7B-Instruct"
+REQUEST = '{"prompt_tokens": 900, "completion_tokens": 100}'
 QUESTIONS = ["cost", "explain", "fit", "workload"]
 # What a function has in place of the command's FILE, and what it leaves out.
 POSITIONAL = {"cost": "model", "fit": "model", "workload": "log", "explain": "log"}
@@ -130,3 +133,24 @@ def test_the_examples_of_the_page_run_and_print_known_figures(capsys, monkeypatc
     assert "--tp 2: 2 such cards, one rank each" in shown["fit"]
     assert "risk 0.00" in shown["workload"]
     assert "explained" in shown["explain"]
+
+
+@pytest.mark.parametrize("engine", ["vllm", "transformers", "llama.cpp"])
+def test_answers_can_be_pickled_and_copied(engine):
+    asked = [
+        kvdocs.cost(QWEN, engine=engine),
+        kvdocs.fit(QWEN, engine=engine, available="20GiB", tokens=4096),
+    ]
+    for found in asked:
+        assert found == pickle.loads(pickle.dumps(found)) == copy.deepcopy(found)
+
+
+def test_a_workloads_answer_survives_a_pickle():
+    found = kvdocs.workload([REQUEST], model=QWEN, available="20GiB")
+    assert pickle.loads(pickle.dumps(found)).as_json() == found.as_json()
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_of_no_tokens_is_refused(limit):
+    with pytest.raises(ValueError, match=r"--max-model-len is .*; it must be 1 or more"):
+        kvdocs.workload([REQUEST], pool_tokens=16_000, max_model_len=limit)

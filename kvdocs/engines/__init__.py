@@ -14,6 +14,8 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from kvdocs.engines.protocol import Engine
 
 ENGINES = ("vllm", "transformers", "llama.cpp")  # as --engine names them
@@ -32,3 +34,13 @@ def engine(name: str) -> Engine:
         raise ValueError(f"--engine {name!r} is not known; choose one of {', '.join(ENGINES)}")
     found: Engine = import_module(f"kvdocs.engines.{name.replace('.', '_')}.hold")
     return found
+
+
+class OfEngine:
+    """A class with an ``engine``, which a pickle or a copy holds by its name: a module has none."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"engine": vars(self)["engine"].KEY}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, engine=engine(state["engine"]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from kvdocs.engines import OfEngine
 from kvdocs.engines.terms import Term, cited, cited_range
 from kvdocs.facts.gpus import Gpu
 from kvdocs.facts.models import Model
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Deployment:
+class Deployment(OfEngine):
     """A model in an engine on a card. Sizes in bytes.
 
     ``memory`` is the card's as its driver reports it. ``weights`` are those of the whole model, all

@@ -6,6 +6,7 @@ for people and under keys for JSON.
 
 from __future__ import annotations
 
+from kvdocs.engines import OfEngine
 from kvdocs.engines import engine as engine_named
 from kvdocs.facts.models import Model
 from kvdocs.startup import dataclass
@@ -31,7 +32,7 @@ SIZES = {
 
 
 @dataclass(frozen=True)
-class OneSequence:
+class OneSequence(OfEngine):
     """One sequence after a prompt of ``tokens`` tokens in the ``pool`` of an engine."""
 
     engine: Engine

@@ -62,6 +62,8 @@ def workload(
     16
     """
     options = locals()  # as the caller gave them, by name
+    if max_model_len is not None and max_model_len < 1:
+        raise ValueError(f"--max-model-len is {max_model_len}; it must be 1 or more")
     pool = served({name: options[name] for name in OPTIONS})
     chance = risk_of(risk)
     count = counter(os.fspath(tokenizer)) if tokenizer is not None else None
