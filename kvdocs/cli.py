@@ -18,6 +18,7 @@ from kvdocs.put_off import put_off
 
 put_off("inspect")  # dataclasses imports it and hardly ever uses it
 
+from kvdocs.options import whole  # noqa: E402
 from kvdocs.startup import dataclass  # noqa: E402
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
@@ -104,26 +105,19 @@ def _parser(named: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-_WHOLE = re.compile(r"[0-9]+|[0-9]{1,3}([,_][0-9]{3})+")
-
-
-def _whole(what: str, most: int) -> Callable[[str], int]:
-    """How an argument is read that is a whole number from 1 to ``most``: 4096, 4,096 or 4_096."""
+def _whole(name: str) -> Callable[[str], int]:
+    """How an argument is read that is a whole number."""
 
     def read(text: str) -> int:
-        digits = text.replace(",", "").replace("_", "")
-        written = _WHOLE.fullmatch(text) and len(digits) <= 13
-        if not written or not 1 <= int(digits) <= most:
-            raise argparse.ArgumentTypeError(f"{text[:40]!r} is not {what}")
-        return int(digits)
+        try:
+            return whole(name, text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
 
     return read
 
 
-_tokens = _whole("a number of tokens, such as 4096", 10**12)
-_count = _whole("a whole number of 1 or more", 10**9)
-_ranks = _whole("a number of GPUs from 1 to 1,024, such as 4", 1024)
-_jobs = _whole("a number of processes, such as 4", 1000)
+_tokens, _count, _ranks, _jobs = map(_whole, ("tokens", "users", "tp", "jobs"))
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:

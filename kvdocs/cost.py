@@ -20,6 +20,7 @@ from kvdocs.formula.config import EffectiveConfig
 from kvdocs.formula.dtypes import dtype_of, element_bytes
 from kvdocs.formula.layers import Layer
 from kvdocs.formula.layout import DEFAULT_DTYPE, EncoderLengthMissing
+from kvdocs.options import check
 from kvdocs.startup import dataclass
 from kvdocs.units import exact, row
 
@@ -81,6 +82,7 @@ def cost(
     >>> found.bytes, found.bytes_per_token
     (234881024, 57344)
     """
+    check(locals())
     chosen = dtype_name(kv_dtype) if kv_dtype is not None else None
     if not isinstance(model, Model):
         from kvdocs.facts.given import model_of

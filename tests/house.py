@@ -18,7 +18,7 @@ MAP = PACKAGE / "README.md"
 # From the ground up. A floor imports itself and floors below it; rooms that share a floor import
 # nothing of one another, except on the ground and at the top.
 FLOORS: dict[str, tuple[str, ...]] = {
-    "The ground": ("", "called", "put_off", "startup", "units", "literal"),
+    "The ground": ("", "called", "put_off", "startup", "options", "units", "literal"),
     "The formula": ("formula",),
     "Facts": ("facts",),
     "Logs": ("logs",),

@@ -24,6 +24,7 @@ from kvdocs.facts.models import LookupFailed, Model
 from kvdocs.formula.layers import plural
 from kvdocs.logs.reading import EngineLog, Reading, scan
 from kvdocs.logs.start_up import StartUp
+from kvdocs.options import check
 from kvdocs.startup import dataclass
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
@@ -132,6 +133,9 @@ def explain(
     >>> found.status, found.start_ups[0].subject.rate()
     ('explained', Fraction(163840, 1))
     """
+    check({"tp": tp, "kv_dtype": kv_dtype, "gpu": gpu})
+    if not isinstance(log, str | bytes | EngineLog):
+        raise ValueError("a log is text: pass it as str or bytes")
     if isinstance(log, str):
         log = log.encode()
     if isinstance(log, bytes):

@@ -47,7 +47,7 @@ def plan_of(run: Run) -> Planned | None:
     """The plan for the lowest memory of the ranks; None where the log is another engine's, or does
     not say enough."""
     memory, subject = lowest(run.readings, Number.MEMORY), run.subject
-    if not memory or not subject or not subject.model or not run.length:
+    if not memory or not subject or not subject.model:
         return None
     if memory[1].phrase.engine != "vLLM" or memory[0].value < 1:
         return None
@@ -55,7 +55,7 @@ def plan_of(run: Run) -> Planned | None:
 
     size = round(memory[0].value)
     try:
-        plan = hold(subject.model, flags_of(run, subject), subject.card).plan(size, run.length)
+        pool = hold(subject.model, flags_of(run, subject), subject.card)
     except ValueError as error:
-        return Planned(TITLE, size, run.length, refused=str(error))
-    return Planned(TITLE, size, run.length, plan)
+        return Planned(TITLE, size, run.length or 0, refused=str(error))
+    return Planned(TITLE, size, run.length, pool.plan(size, run.length)) if run.length else None

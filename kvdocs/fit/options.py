@@ -17,6 +17,7 @@ from kvdocs.facts.gpus import gpu_named
 from kvdocs.facts.models import Model
 from kvdocs.fit.answer import Answer, Question, fit
 from kvdocs.literal import size_of
+from kvdocs.options import check
 
 TYPE_CHECKING = False  # as in typing, which would take longer to import
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def question(
     gpu: str | None = None,
     tokens: int | None = None,
     users: int | None = None,
-    kv_dtype: str = "auto",
+    kv_dtype: str | None = "auto",
     weights_dtype: str | None = None,
     **given: Any,
 ) -> Question:
@@ -67,7 +68,7 @@ def question(
         raise ValueError("state the card with --gpu, its memory with --vram, or --available")
     card = gpu_named(gpu) if gpu is not None else None
     runs, source = engine_named(engine), "stated"
-    flags = runs.flags(kv_dtype, **stated)
+    flags = runs.flags("auto" if kv_dtype is None else kv_dtype, **stated)
     if weights_dtype is not None:
         weights, source = weights_in(model, weights_dtype, runs.WEIGHT_BITS)
     on = Deployment(
@@ -92,7 +93,7 @@ def ask(
     vram: str | int | None = None,
     tokens: int | None = None,
     users: int | None = None,
-    kv_dtype: str = "auto",
+    kv_dtype: str | None = "auto",
     weights: str | int | None = None,
     weights_dtype: str | None = None,
     overhead: str | int | None = None,
@@ -118,6 +119,7 @@ def ask(
     45
     """
     options = locals()  # as the caller gave them, by name
+    check(options)
     return fit(question(model_of(options.pop("model")), **options))
 
 

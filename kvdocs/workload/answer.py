@@ -15,6 +15,7 @@ from typing import Any
 
 from kvdocs.engines.vllm.hold import TITLE
 from kvdocs.facts.models import Model
+from kvdocs.options import check
 from kvdocs.startup import dataclass
 from kvdocs.units import gib
 from kvdocs.workload.estimates import Estimate, estimates
@@ -62,8 +63,7 @@ def workload(
     16
     """
     options = locals()  # as the caller gave them, by name
-    if max_model_len is not None and max_model_len < 1:
-        raise ValueError(f"--max-model-len is {max_model_len}; it must be 1 or more")
+    check(options)
     pool = served({name: options[name] for name in OPTIONS})
     chance = risk_of(risk)
     count = counter(os.fspath(tokenizer)) if tokenizer is not None else None
@@ -73,9 +73,20 @@ def workload(
         with opened(path) as file:
             found = read(lines(file), name, count)
     else:
-        found = read((one.encode() if isinstance(one, str) else one for one in log), name, count)
+        found = read(map(_line, log), name, count)
     plans = estimates(found.workload, pool.space, chance, max_model_len) if pool else []
     return Answer(name, found, pool, chance, max_model_len, tuple(plans))
+
+
+def _line(given: str | bytes) -> bytes:
+    """A line as bytes.
+
+    Raises:
+        ValueError: it is no text.
+    """
+    if not isinstance(given, str | bytes):
+        raise ValueError(f"a log is lines of text, and {str(given)[:40]!r} is none")
+    return given.encode() if isinstance(given, str) else given
 
 
 @dataclass(frozen=True)
