@@ -18,6 +18,7 @@ from kvdocs.put_off import put_off
 
 put_off("inspect")  # dataclasses imports it and hardly ever uses it
 
+from kvdocs.engines import ENGINES  # noqa: E402
 from kvdocs.options import whole  # noqa: E402
 from kvdocs.startup import dataclass  # noqa: E402
 
@@ -127,9 +128,6 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         help="a Hub id, a path to a config.json or a layout.toml, or - for standard input",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-
-
-ENGINES = ("vllm", "transformers", "llama.cpp")
 
 
 def _add_cost(cost: argparse.ArgumentParser) -> None:

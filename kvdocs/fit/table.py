@@ -54,7 +54,9 @@ def _made(found: dict[str, Any]) -> Iterator[str]:
     """What the engine makes of the memory; each engine has keys of its own."""
     if "blocks" in found:
         return _blocks(found)
-    return _cells(found) if "n_ctx" in found else _batch(found)
+    if "n_ctx" in found:
+        return _cells(found)
+    return _batch(found) if "sequence_bytes" in found else iter(())
 
 
 def _blocks(found: dict[str, Any]) -> Iterator[str]:
