@@ -236,7 +236,9 @@ def _add_numbers(numbers: argparse.ArgumentParser) -> None:
 
 def _add_evidence(evidence: argparse.ArgumentParser) -> None:
     actions = ("explain", "check", "update")
-    evidence.add_argument("action", nargs="?", choices=actions, help="without one: all records")
+    evidence.add_argument(
+        "action", nargs="?", choices=actions, help="one record; without: list all"
+    )
     evidence.add_argument("name", nargs="?", metavar="NAME", help="caches, sweep, vllm …")
     sweep = evidence.add_argument_group("sweep only")
     sweep.add_argument("--jobs", type=_jobs, help="processes at once (2)")

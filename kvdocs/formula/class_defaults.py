@@ -1,6 +1,7 @@
 """What config classes of transformers say: other names of fields, default values, nested parts.
 
-In: a model_type. Out: its entry of ``defaults.json``, which ``kvdocs defaults update`` writes.
+In: a model_type. Out: its entry of ``defaults.json``, which ``kvdocs evidence update defaults``
+writes.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def estimates(
     """Every way; ``max_model_len`` only where it is given.
 
     Raises:
-        ValueError: as ``kvdocs.engines.overflow.largest``.
+        ValueError: as ``kvdocs.workload.overflow.largest``.
     """
     moment = workload.at_a_moment(space)
     naive = {
