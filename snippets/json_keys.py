@@ -25,12 +25,12 @@ def kind(of: dict[str, Any]) -> str:
 
 
 def table(of: dict[str, Any], command: str) -> str:
-    """The keys of an object; those that not every answer has in italics."""
-    rows = ["| Key | Type | Meaning |", "|:--|:--|:--|"]
+    """The keys of an object, cards on a phone; those that not every answer has in italics."""
+    rows = ['<div class="kv-stack" markdown>', "", "| Key | Type | Meaning |", "|:--|:--|:--|"]
     for key, value in of["properties"].items():
         shown = f"`{key}`" if key in of["required"] else f"*`{key}`*"
         rows.append(f"| {shown} | {kind(value).format(command=command)} | {value['description']} |")
-    return "\n".join(rows)
+    return "\n".join([*rows, "", "</div>"])
 
 
 for command in ("cost", "fit", "workload", "explain"):
